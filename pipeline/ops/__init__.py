@@ -1,0 +1,1 @@
+"""Ops: named, versioned operations on chunks (map) and on outputs (reduce)."""

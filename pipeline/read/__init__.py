@@ -1,0 +1,1 @@
+"""Readers: bytes in, one text and a section tree out, registered by media type."""
