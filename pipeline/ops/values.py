@@ -20,7 +20,7 @@ class Span:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OpOutput:
-    """An op's answer. `value` holds no position (DESIGN §5); `spans` is the sidecar that stays outside the output hash."""
+    """An op's answer. `value` holds no position (DESIGN §5); `spans` is the sidecar outside the output hash."""
 
     value: Json
     spans: tuple[Span, ...] = ()

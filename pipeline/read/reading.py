@@ -40,7 +40,7 @@ class Section:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LineEnding:
-    """From `first_line` (1-based) on, every line of the source ended in `width` characters (2 = CR LF, 1 = LF or CR)."""
+    """From `first_line` (1-based) on, each line of the source ends in `width` characters (2 = CR LF, 1 = LF or CR)."""
 
     first_line: int
     width: int
@@ -76,7 +76,7 @@ class ReadOptions:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
-    """One reading of a source. `blocks` streams the text (LF line ends, no BOM) anew at each call, a block at a time."""
+    """One reading of a source. `blocks` streams the text (LF line ends, no BOM) anew at each call."""
 
     media_type: str
     reader: str
