@@ -1,0 +1,187 @@
+"""Names in scripts with spaces and capitals: runs of capitalised words, told from sentence starts and headings."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pipeline.models.extractive import words_en as en
+from pipeline.models.extractive.mentions import Mentions
+from pipeline.models.extractive.words import words as word_list
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’\-‐][^\W\d_]+)*")
+_POSSESSIVE = re.compile(r"['’](?:s|S)?$")
+_ROMAN = re.compile(r"[IVXLCDM]+$")
+_OPENERS = "\"'“‘«(\\[*_—–-"
+_START = re.compile(
+    rf"(?:\A|[.!?…:;¶\ufffc—–][\"'”’»)\]*_]*|--|\n[ \t]*\n|\n[ \t]*(?:\d+[.:]?|[-*+•>])[ \t])[\s{_OPENERS}]*\Z"
+)
+_CONNECTORS = word_list(
+    """
+    of de von van der du la le del della di da al ibn bin y
+    """
+)
+_CAPS_LINE = re.compile(r"^[^\na-zà-öø-ÿа-яё]*[^\W\d_]{2}[^\na-zà-öø-ÿа-яё]*$", re.MULTILINE)
+_LOOK_BACK = 24
+_NAME_WORDS = 5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Word:
+    """A word of the text."""
+
+    start: int
+    end: int
+    text: str
+
+    @property
+    def capital(self) -> bool:
+        """Whether it is written like a name."""
+        return self.text[0].isupper()
+
+
+def find_names(masked: str) -> list[Mentions]:
+    """The capitalised names of a chunk (as `masking.mask` gave it), with what tells them from other words."""
+    text = _CAPS_LINE.sub(lambda match: "\ufffc" * len(match.group()), masked)
+    words = _words(text)
+    lower = Counter(word.text for word in words if not word.capital)
+    found: dict[str, Mentions] = {}
+    for run in _runs(text, words):
+        _take(text, words, run, lower, found)
+    for mentions in found.values():
+        if " " not in mentions.name:
+            mentions.note("lower", lower[mentions.name.lower()])
+        mentions.kind = _kind(mentions)
+    return list(found.values())
+
+
+def _words(text: str) -> list[Word]:
+    words = []
+    for match in _WORD.finditer(text):
+        form = _POSSESSIVE.sub("", match.group())
+        if form:
+            words.append(Word(start=match.start(), end=match.start() + len(form), text=form))
+    return words
+
+
+def _is_name_word(word: Word) -> bool:
+    lowered = word.text.lower().replace("’", "'")
+    if not word.capital or lowered in en.STOP_WORDS or lowered in en.CONTRACTED or lowered in en.CALENDAR:
+        return False
+    if len(word.text) == 1:
+        return word.text not in "IOA"
+    return not (_ROMAN.match(word.text) and len(word.text) < 6)
+
+
+def _runs(text: str, words: list[Word]) -> Iterator[tuple[int, int]]:
+    """Index ranges of capitalised words that stand together."""
+    index = 0
+    while index < len(words):
+        if not _is_name_word(words[index]):
+            index += 1
+            continue
+        last = index
+        while (after := _continued(text, words, index, last)) is not None and after - index < _NAME_WORDS:
+            last = after
+        yield index, last + 1
+        index = last + 1
+
+
+def _continued(text: str, words: list[Word], first: int, last: int) -> int | None:
+    """The next word of the name that runs from `first` to `last`, if it goes on."""
+    nxt = last + 1
+    if nxt >= len(words) or not _joined(text, words[last], words[nxt]):
+        return None
+    if _is_name_word(words[nxt]):
+        return nxt
+    if words[nxt].text in _CONNECTORS and nxt + 1 < len(words):
+        if words[nxt].text == "of" and first != last:
+            return None
+        after = nxt + 1
+        if words[after].text == "the" and words[nxt].text == "of" and after + 1 < len(words):
+            after += 1
+        plain = _joined(text, words[nxt], words[nxt + 1]) and _joined(text, words[after - 1], words[after])
+        if plain and _is_name_word(words[after]):
+            return after
+    return None
+
+
+def _joined(text: str, one: Word, two: Word) -> bool:
+    gap = text[one.end : two.start]
+    if gap in (" ", "\n") or (gap.isspace() and gap.count("\n") < 2 and len(gap) < 12):
+        return True
+    abbreviated = one.text.lower() in en.TITLES or (len(one.text) == 1 and one.capital)
+    return abbreviated and gap.startswith(".") and gap[1:].isspace() and gap.count("\n") < 2
+
+
+def _take(text: str, words: list[Word], run: tuple[int, int], lower: Counter[str], found: dict[str, Mentions]) -> None:
+    first, end = run
+    at_start = _starts_sentence(text, words[first].start)
+    if at_start and end - first > 1 and lower[words[first].text.lower()] and not _is_title(words[first]):
+        first, at_start = first + 1, False
+        while first < end and not _is_name_word(words[first]):
+            first += 1
+    while end > first and not _is_name_word(words[end - 1]):
+        end -= 1
+    if first >= end or (end - first == 1 and _is_furniture(words[first])):
+        return
+    start, stop = words[first].start, words[end - 1].end
+    name = " ".join(text[start:stop].split())
+    mentions = found.setdefault(name, Mentions(name=name))
+    mentions.at(start, stop)
+    mentions.note("start" if at_start else "mid")
+    _note_neighbours(text, words, first, end, mentions)
+
+
+def _is_title(word: Word) -> bool:
+    return word.text.lower() in en.TITLES
+
+
+def _is_furniture(word: Word) -> bool:
+    return word.text.lower() in en.FURNITURE or len(word.text) < 2
+
+
+def _starts_sentence(text: str, start: int) -> bool:
+    before = text[max(0, start - _LOOK_BACK) : start]
+    if before[-1:] == " " and before[-2:-1].isalnum():
+        return False
+    if start > _LOOK_BACK:
+        before = "¤" + before  # so that \A does not match inside the text
+    return _START.search(before) is not None
+
+
+def _note_neighbours(text: str, words: list[Word], first: int, end: int, mentions: Mentions) -> None:
+    before = words[first - 1] if first else None
+    after = words[end] if end < len(words) else None
+    if before and text[before.end : words[first].start].strip(" \n,") == "":
+        plain = before.text.lower()
+        mentions.note("speech", int(plain in en.SPEECH and plain != "called"))
+        mentions.note("place", int(plain in en.PLACE_BEFORE))
+        mentions.note("in", int(plain in en.PLACE_SURE))
+        mentions.note("the", int(plain in ("the", "this", "that")))
+        mentions.note("a", int(plain in ("a", "an", "every", "each", "no", "some", "any", "two", "three")))
+    if after and text[words[end - 1].end : after.start] in (" ", "\n"):
+        mentions.note("speech", int(after.text in en.SPEECH))
+        mentions.note("act", int(after.text in ("had", "was", "has", "is", "who", "would", "could", "did")))
+    if text[words[end - 1].end : words[end - 1].end + 2] in ("'s", "’s"):
+        mentions.note("own")
+
+
+def _kind(mentions: Mentions) -> str:
+    """What the chunk shows a name to be: by a title or a verb of saying, a preposition, or its head word."""
+    parts = mentions.name.lower().replace(".", "").split()
+    if len(parts) > 1:
+        if parts[-1] in en.ORGANIZATION_HEADS:
+            return "organization"
+        if parts[-1] in en.PLACE_HEADS or parts[0] in en.PLACE_FIRST:
+            return "place"
+        if parts[0] in en.TITLES:
+            return "person"
+    seen = mentions.seen
+    if seen.get("speech"):
+        return "person"
+    if seen.get("in", 0) * 2 >= mentions.count and not seen.get("own"):
+        return "place"
+    return "name"

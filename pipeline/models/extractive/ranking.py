@@ -1,0 +1,75 @@
+"""Picks the sentences that say the most: whole numbers only, so that every machine picks the same.
+
+The gain of a sentence is the sum of the worth of its distinct content words over the square root of its length, as in
+SumBasic (Nenkova and Vanderwende 2005): once a sentence is taken, the words it told are worth a quarter, so the next
+one tells something else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from math import isqrt
+
+from pipeline.models.extractive import words_en as en
+from pipeline.models.extractive import words_han as han
+from pipeline.models.extractive.scripts import HAN, KANA, Script
+
+_WORD = re.compile(r"[^\W\d_]{2,}(?:['’\-][^\W\d_]+)*")
+_UNSPACED = re.compile(f"[{HAN}{KANA}]+")
+_LOG2 = (0, 10, 16, 20, 23, 26, 28, 30, 32, 33, 35, 36, 37, 38, 39, 40, 41)  # ten times log2(1 + n), rounded
+
+
+def content(text: str, script: Script) -> frozenset[str]:
+    """The distinct content units of a sentence: lower-cased words, or pairs of characters where nothing is spaced."""
+    if script is Script.SPACED:
+        words = (word.lower() for word in _WORD.findall(text))
+        return frozenset(word for word in words if word not in en.STOP_WORDS and word not in en.CONTRACTED)
+    pairs: set[str] = set()
+    for run in _UNSPACED.findall(text):
+        pairs.update(run[i : i + 2] for i in range(len(run) - 1))
+    dull = han.PARTICLES
+    return frozenset(
+        pair for pair in pairs if pair[0] not in dull and pair[1] not in dull and pair not in han.STOP_WORDS
+    )
+
+
+def worth(contents: Iterable[frozenset[str]]) -> dict[str, int]:
+    """What each unit is worth: ten times log2(1 + the number of sentences it is in); little when in one only."""
+    counts = Counter(unit for units in contents for unit in units)
+    return {unit: _LOG2[min(count, 16)] if count > 1 else 3 for unit, count in counts.items()}
+
+
+def gain(units: frozenset[str], worths: dict[str, int], told: set[str]) -> int:
+    """How much a sentence adds to what has been told."""
+    total = sum(worths[unit] if unit not in told else worths[unit] // 4 for unit in units)
+    return total * 100 // isqrt(100 * (len(units) + 6))
+
+
+def pick(
+    contents: Sequence[frozenset[str]], priors: Sequence[int], worths: dict[str, int], wanted: int
+) -> list[tuple[int, int]]:
+    """Up to `wanted` (index, weight) pairs in order of choice; a prior is a factor in thousandths, 0 leaves it out."""
+    told: set[str] = set()
+    chosen: list[tuple[int, int]] = []
+    left = [index for index, prior in enumerate(priors) if prior > 0]
+    while left and len(chosen) < wanted:
+        best = max(left, key=_by_gain(contents, priors, worths, told))
+        weight = gain(contents[best], worths, told) * priors[best] // 1000
+        left.remove(best)
+        if not any(alike(contents[best], contents[other]) for other, _ in chosen):
+            chosen.append((best, weight))
+            told |= contents[best]
+    return chosen
+
+
+def _by_gain(
+    contents: Sequence[frozenset[str]], priors: Sequence[int], worths: dict[str, int], told: set[str]
+) -> Callable[[int], tuple[int, int]]:
+    return lambda index: (gain(contents[index], worths, told) * priors[index], -index)
+
+
+def alike(one: frozenset[str], two: frozenset[str]) -> bool:
+    """Whether two sentences say nearly the same: they share three fifths of the smaller one's units."""
+    return len(one & two) * 5 >= 3 * max(1, min(len(one), len(two)))

@@ -1,0 +1,22 @@
+"""The merge of extracted names and terms into one glossary: pure functions over op outputs.
+
+extract outputs → `partition` by shard → `merge_shard` → `summarise_shard` → `resolve` over all summaries →
+`entries`, streamed most mentioned first.
+"""
+
+from pipeline.reduce.glossary.keys import canonical_key, partition, shard_of
+from pipeline.reduce.glossary.merge import merge_shard, summarise_shard
+from pipeline.reduce.glossary.resolve import GLOSSARY_VERSION, resolve
+from pipeline.reduce.glossary.stream import Entry, entries
+
+__all__ = [
+    "GLOSSARY_VERSION",
+    "Entry",
+    "canonical_key",
+    "entries",
+    "merge_shard",
+    "partition",
+    "resolve",
+    "shard_of",
+    "summarise_shard",
+]

@@ -1,0 +1,39 @@
+"""Where an item belongs: its canonical key, and the shard of the key."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+
+from pipeline.errors import UsageError
+from pipeline.ops.values import Json
+
+_APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "‐": "-", "‑": "-"})
+
+
+def canonical_key(item: Json) -> str:
+    """The name of an item as all its spellings share it: NFKC (so width too), case folded, spaces collapsed.
+
+    The kind is no part of it, so all kinds of one name meet in one shard; there they are kept apart until
+    `resolve` has seen the evidence.
+    """
+    name = unicodedata.normalize("NFKC", str(item["name"])).translate(_APOSTROPHES)
+    return unicodedata.normalize("NFKC", " ".join(name.split()).casefold())
+
+
+def shard_of(key: str, shards: int) -> int:
+    """The shard of a canonical key: the first eight bytes of its SHA-256, modulo `shards`."""
+    if shards < 1:
+        raise UsageError(f"A merge needs at least one shard, not {shards}.")
+    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "big") % shards
+
+
+def partition(output_value: Json, shards: int) -> dict[int, list[tuple[int, Json]]]:
+    """The items of one extract output by shard, each as (index in the output, item). Nameless items fall out."""
+    parts: dict[int, list[tuple[int, Json]]] = {}
+    for index, item in enumerate(output_value["items"]):
+        key = canonical_key(item)
+        if key:
+            parts.setdefault(shard_of(key, shards), []).append((index, item))
+    return parts

@@ -1,0 +1,83 @@
+"""Adds up one shard: every sum is order-independent, so a retried or regrouped merge gives the same entries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pipeline.ops.values import Json
+from pipeline.reduce.glossary.keys import canonical_key
+
+_NEIGHBOURS = 24  # distinct neighbouring characters kept
+
+
+@dataclass(kw_only=True, slots=True)
+class _Sum:
+    """What is known of one (canonical key, kind) so far."""
+
+    count: int = 0
+    parts: int = 0
+    forms: dict[str, int] = field(default_factory=dict)
+    seen: dict[str, int] = field(default_factory=dict)
+    near: set[str] = field(default_factory=set)
+    cites: list[list[int]] = field(default_factory=list)
+    last_part: int = -1
+
+    def add(self, part: int, index: int, item: Json) -> None:
+        count = int(item.get("count", 1))
+        self.count += count
+        self.parts += part != self.last_part
+        self.last_part = part
+        self.forms[item["name"]] = self.forms.get(item["name"], 0) + count
+        for feature, value in item.get("seen", {}).items():
+            self.seen[feature] = self.seen.get(feature, 0) + int(value)
+        if "near" in item:
+            self.near = set(sorted(self.near.union(item["near"]))[:_NEIGHBOURS])
+        self.cites.append([part, index])
+
+    def entry(self, key: str, kind: str) -> Json:
+        return {
+            "key": key,
+            "name": min(self.forms, key=lambda form: (-self.forms[form], form)),
+            "kind": kind,
+            "count": self.count,
+            "parts": self.parts,
+            "forms": dict(sorted(self.forms.items())),
+            "seen": dict(sorted(self.seen.items())),
+            "near": "".join(sorted(self.near)),
+            "cites": self.cites,
+        }
+
+
+def merge_shard(parts: Sequence[Sequence[tuple[int, Json]]]) -> Json:
+    """One shard of the glossary.
+
+    `parts` are in reading order, one for each leaf that has items in the shard, each a list of (item index, item).
+    Value: `{"entries": [{"key", "name", "kind", "count", "parts", "forms": {surface: count}, "seen": {feature: sum},
+    "near": characters, "cites": [[part, item], …]}, …]}`, sorted by key and kind. `name` is the most frequent
+    surface form, ties broken by the text; `parts` counts the leaves. Only `cites` depends on the order of the parts.
+    """
+    sums: dict[tuple[str, str], _Sum] = {}
+    for number, part in enumerate(parts):
+        for index, item in part:
+            sums.setdefault((canonical_key(item), item["kind"]), _Sum()).add(number, index, item)
+    return {"entries": [sums[key].entry(*key) for key in sorted(sums)]}
+
+
+def summarise_shard(shard_value: Json) -> Json:
+    """What `resolve` needs of a shard: its entries without citations, and without those that no book could make a name.
+
+    Value: `{"entries": [{"key", "name", "kind", "count", "parts", "seen", "near"}, …]}`.
+    """
+    kept = (
+        {field_name: entry[field_name] for field_name in ("key", "name", "kind", "count", "parts", "seen", "near")}
+        for entry in shard_value["entries"]
+        if not _hopeless(entry)
+    )
+    return {"entries": list(kept)}
+
+
+def _hopeless(entry: Json) -> bool:
+    """A Chinese or Japanese candidate seen once in the whole book: most of what a statistical extractor writes down."""
+    seen = entry["seen"]
+    return bool(entry["count"] < 2 and ("edge" in seen or "both" in seen or "particle" in seen))

@@ -1,0 +1,44 @@
+"""The global judgement: which candidates are entries, of what kind, and under which names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipeline.ops.values import Json
+from pipeline.reduce.glossary import aliases, han, kana, spaced
+from pipeline.reduce.glossary.candidates import Candidate, Kept, gather
+
+GLOSSARY_VERSION = 1
+"""Changes whenever an output of `merge_shard`, `summarise_shard` or `resolve` can change for the same input."""
+
+
+def resolve(summaries: Sequence[Json]) -> Json:
+    """Judge all candidates, given the summaries of all shards in any order.
+
+    Value: `{"keep": [{"name", "kind", "count", "aliases": [name, …], "members": [[key, kind], …]}, …]}`, most
+    mentioned first, then by name and kind. `members` are the shard entries whose mentions the
+    entry has. Nothing holds a position.
+    Items that came without the extractive model's sums (from a language model) were judged by their maker: they stay.
+    """
+    candidates = gather(summaries)
+    groups: dict[str, dict[str, Candidate]] = {"han": {}, "kana": {}, "spaced": {}, "trusted": {}}
+    for key, candidate in candidates.items():
+        groups[_family(candidate)][key] = candidate
+    kept: list[Kept] = [
+        *spaced.judge(groups["spaced"]),
+        *spaced.trust(groups["trusted"]),
+        *han.judge(groups["han"]),
+        *kana.judge(groups["kana"]),
+    ]
+    joined = aliases.join(kept, candidates)
+    joined.sort(key=lambda entry: (-entry.count, entry.name, entry.kind))
+    return {"keep": [entry.as_json() for entry in joined]}
+
+
+def _family(candidate: Candidate) -> str:
+    seen = candidate.seen
+    if "both" in seen or "edge" in seen or "told" in seen:
+        return "han"
+    if "particle" in seen or "kana" in seen:
+        return "kana"
+    return "spaced" if "mid" in seen or "start" in seen or "term" in seen else "trusted"

@@ -1,0 +1,61 @@
+"""The finished glossary, streamed from the shards in the order in which a reader wants it."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pipeline.ops.values import Json
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """One entry of the glossary."""
+
+    name: str
+    kind: str
+    count: int
+    aliases: tuple[str, ...]
+    cites: tuple[tuple[int, int, int], ...]  # (shard, part, item), in the order of the shards' parts
+
+
+def entries(shard_values: Sequence[Json], resolved: Json) -> Iterator[Entry]:
+    """The entries of a glossary, most mentioned first, then by name and kind.
+
+    `shard_values` are the outputs of `merge_shard`, by shard number; `resolved` is that of `resolve`.
+    Only the citations of names with members in several shards are held together; the rest is read shard by shard.
+    """
+    keep = resolved["keep"]
+    owner = {(key, kind): rank for rank, kept in enumerate(keep) for key, kind in kept["members"]}
+    home: dict[int, int] = {}  # rank → the first shard that has a member
+    away: dict[int, list[tuple[int, int, int]]] = {}
+    for shard, value in enumerate(shard_values):
+        for entry in value["entries"]:
+            rank = owner.get((entry["key"], entry["kind"]))
+            if rank is not None and home.setdefault(rank, shard) != shard:
+                away.setdefault(rank, []).extend((shard, part, item) for part, item in entry["cites"])
+    streams = [_ranked(shard, value, owner, home) for shard, value in enumerate(shard_values)]
+    for rank, cites in heapq.merge(*streams, key=lambda pair: pair[0]):
+        kept = keep[rank]
+        yield Entry(
+            name=kept["name"],
+            kind=kept["kind"],
+            count=kept["count"],
+            aliases=tuple(kept["aliases"]),
+            cites=tuple(cites + away.get(rank, [])),
+        )
+
+
+def _ranked(
+    shard: int, value: Json, owner: dict[tuple[str, str], int], home: dict[int, int]
+) -> Iterator[tuple[int, list[tuple[int, int, int]]]]:
+    """(rank, citations) of the entries at home in a shard, by rank."""
+    places: dict[int, list[int]] = {}
+    for index, entry in enumerate(value["entries"]):
+        rank = owner.get((entry["key"], entry["kind"]))
+        if rank is not None and home[rank] == shard:
+            places.setdefault(rank, []).append(index)
+    for rank in sorted(places):
+        cites = sorted((shard, part, item) for index in places[rank] for part, item in value["entries"][index]["cites"])
+        yield rank, cites
