@@ -1,0 +1,69 @@
+"""The transaction boundary: nothing else commits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Engine, exc
+from sqlalchemy.engine import Connection
+
+from db.engine import WRITES
+from db.errors import translate
+from db.repositories.chunks import ChunkRepository
+from db.repositories.contents import ContentRepository
+from db.repositories.documents import DocumentRepository
+from db.repositories.jobs import JobRepository
+from db.repositories.leases import LeaseRepository
+from db.repositories.results import ResultRepository
+from db.repositories.tasks import TaskRepository
+
+
+class Repositories:
+    """One transaction's repositories, bound to its connection once."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.documents = DocumentRepository(connection)
+        self.contents = ContentRepository(connection)
+        self.chunks = ChunkRepository(connection)
+        self.results = ResultRepository(connection)
+        self.jobs = JobRepository(connection)
+        self.tasks = TaskRepository(connection)
+        self.leases = LeaseRepository(connection)
+
+
+class Database:
+    """A database: opens read and write transactions, translates what the driver says."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.where = engine.url.render_as_string(hide_password=True)
+
+    @property
+    def embedded(self) -> bool:
+        """Is it an SQLite file?"""
+        return self.engine.dialect.name == "sqlite"
+
+    @contextmanager
+    def write(self) -> Iterator[Repositories]:
+        """A transaction that writes: committed at the end, rolled back on any error. On SQLite it is IMMEDIATE."""
+        with self._translated(), self.engine.connect() as connection:
+            with connection.execution_options(**WRITES).begin():
+                yield Repositories(connection)
+
+    @contextmanager
+    def read(self) -> Iterator[Repositories]:
+        """A transaction that reads one state of the database."""
+        with self._translated(), self.engine.connect() as connection, connection.begin():
+            yield Repositories(connection)
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except exc.DBAPIError as error:
+            raise translate(error, self.where) from error
+
+    def close(self) -> None:
+        """Let go of every connection."""
+        self.engine.dispose()

@@ -1,0 +1,1 @@
+"""One repository an aggregate: queries live here and nowhere else."""

@@ -1,0 +1,32 @@
+"""Texts by hash."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlalchemy import select
+from sqlalchemy.engine import Connection
+
+from db.dialect import batches, insert_new
+from db.tables import ContentRow
+
+
+class ContentRepository:
+    """The `contents` table."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def add(self, texts: Mapping[bytes, bytes]) -> None:
+        """Store texts (UTF-8) by their SHA-256; those that are there already stay."""
+        if texts:
+            rows = [{"sha256": sha, "text": text} for sha, text in texts.items()]
+            self._connection.execute(insert_new(self._connection, ContentRow), rows)
+
+    def texts(self, hashes: Sequence[bytes]) -> dict[bytes, str]:
+        """The texts of the hashes that are there."""
+        found: dict[bytes, str] = {}
+        for part in batches(hashes):
+            query = select(ContentRow.sha256, ContentRow.text).where(ContentRow.sha256.in_(part))
+            found |= {sha: text.decode() for sha, text in self._connection.execute(query).tuples()}
+        return found

@@ -1,0 +1,295 @@
+"""Documents, revisions and their layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row, delete, func, insert, or_, select, update
+from sqlalchemy.engine import Connection
+
+from db.dialect import batches, insert_new
+from db.layout import pack, unpack
+from db.tables import DocumentRow, RevisionPagesRow, RevisionRow, SectionRow
+from db.values import Document, NewRevision, PagePlace, Revision
+from pipeline import canonical
+from pipeline.read.reading import LineEnding, Section, SectionKind
+from pipeline.states import RevisionState
+
+_REVISION = [
+    column
+    for column in RevisionRow.__table__.c
+    if column.name not in ("layout", "line_endings", "title")
+]
+
+
+class DocumentRepository:
+    """The `documents`, `revisions` and `sections` tables."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def add(self, *, id: UUID, uri: str, title: str, media_type: str, collection: str) -> None:  # noqa: A002  # the column's name
+        """Store a document without revisions; one with this URI stays as it is."""
+        row = {"id": id, "uri": uri, "title": title, "media_type": media_type, "collection": collection}
+        statement = insert_new(self._connection, DocumentRow)
+        self._connection.execute(statement, row | {"created_at": datetime.now(UTC)})
+
+    def by_uri(self, uri: str) -> Document | None:
+        """The document of a source."""
+        return self._one(DocumentRow.uri == uri)
+
+    def get(self, document_id: UUID) -> Document | None:
+        """A document by id."""
+        return self._one(DocumentRow.id == document_id)
+
+    def find(self, text: str, limit: int = 10) -> list[Document]:
+        """Documents whose URI, last part of the URI, title or start of the id is `text`."""
+        condition = or_(
+            DocumentRow.uri == text,
+            DocumentRow.title == text,
+            DocumentRow.uri.endswith("/" + text, autoescape=True),
+        )
+        found = self._many(condition, limit)
+        if not found and len(text) >= 4:
+            found = [document for document in self._many(None, 10_000) if str(document.id).startswith(text)][:limit]
+        return found
+
+    def all(self, limit: int, after: UUID | None = None) -> list[Document]:
+        """Documents in order of their ids."""
+        return self._many(None if after is None else DocumentRow.id > after, limit)
+
+    def _one(self, condition: Any) -> Document | None:
+        found = self._many(condition, 1)
+        return found[0] if found else None
+
+    def _many(self, condition: Any, limit: int) -> list[Document]:
+        query = (
+            select(
+                DocumentRow.id.label("d_id"),
+                DocumentRow.uri,
+                DocumentRow.title.label("d_title"),
+                DocumentRow.media_type,
+                DocumentRow.collection,
+                *_REVISION,
+            )
+            .join_from(DocumentRow, RevisionRow, DocumentRow.current_revision_id == RevisionRow.id, isouter=True)
+            .order_by(DocumentRow.id)
+            .limit(limit)
+        )
+        if condition is not None:
+            query = query.where(condition)
+        return [_document(row) for row in self._connection.execute(query)]
+
+    def revision(self, revision_id: int) -> Revision | None:
+        """A revision by id."""
+        row = self._connection.execute(select(*_REVISION).where(RevisionRow.id == revision_id)).one_or_none()
+        return None if row is None else _revision(row)
+
+    def revisions(self, document_id: UUID) -> list[Revision]:
+        """The published revisions of a document, oldest first."""
+        query = select(*_REVISION).where(RevisionRow.document_id == document_id, RevisionRow.number.is_not(None))
+        return [_revision(row) for row in self._connection.execute(query.order_by(RevisionRow.number))]
+
+    def build(self, document_id: UUID, new: NewRevision) -> int:
+        """Begin a revision that nobody sees yet; gives its id."""
+        endings = new.line_endings
+        values = {
+            "document_id": document_id,
+            "state": RevisionState.BUILDING,
+            "layout": b"",
+            "line_endings": pack([item.first_line for item in endings], [item.width for item in endings]),
+            "created_at": datetime.now(UTC),
+        }
+        for name in (
+            "source_sha256 source_size source_mtime_ns text_sha256 encoding reader reader_version options title "
+            "char_count line_count warnings"
+        ).split():
+            values[name] = getattr(new, name)
+        inserted = self._connection.execute(insert(RevisionRow).values(values).returning(RevisionRow.id))
+        return inserted.scalar_one()
+
+    def publish(self, document_id: UUID, revision_id: int, *, instead_of: int | None, sections: Sequence[Section]) -> bool:
+        """Make a built revision the current one, if the current one is still `instead_of`; says whether it did."""
+        swap = update(DocumentRow).where(DocumentRow.id == document_id)
+        swap = swap.where(
+            DocumentRow.current_revision_id.is_(None)
+            if instead_of is None
+            else DocumentRow.current_revision_id == instead_of
+        )
+        if self._connection.execute(swap.values(current_revision_id=revision_id)).rowcount != 1:
+            return False
+        number = select(func.coalesce(func.max(RevisionRow.number), 0) + 1).where(RevisionRow.document_id == document_id)
+        if instead_of is not None:
+            self._state(instead_of, RevisionState.SUPERSEDED)
+        self._connection.execute(
+            update(RevisionRow)
+            .where(RevisionRow.id == revision_id)
+            .values(state=RevisionState.CURRENT, number=number.scalar_subquery(), layout=self._place(document_id, sections))
+        )
+        self._connection.execute(
+            delete(RevisionRow).where(
+                RevisionRow.document_id == document_id, RevisionRow.state == RevisionState.BUILDING
+            )
+        )
+        return True
+
+    def _state(self, revision_id: int, state: RevisionState) -> None:
+        self._connection.execute(update(RevisionRow).where(RevisionRow.id == revision_id).values(state=state))
+
+    def rename(self, document_id: UUID, *, uri: str, title: str) -> None:
+        """Give a document another source."""
+        statement = update(DocumentRow).where(DocumentRow.id == document_id)
+        self._connection.execute(statement.values(uri=uri, title=title))
+
+    def touch(self, revision_id: int, *, size: int, mtime_ns: int | None) -> None:
+        """Note the size and time of a source that was only touched."""
+        statement = update(RevisionRow).where(RevisionRow.id == revision_id)
+        self._connection.execute(statement.values(source_size=size, source_mtime_ns=mtime_ns))
+
+    def _place(self, document_id: UUID, sections: Sequence[Section]) -> bytes:
+        digests: list[bytes] = []
+        seen: dict[bytes, int] = {}
+        rows = []
+        for section in sections:
+            parent = digests[section.parent] if section.parent is not None else b""
+            plain = canonical.digest([parent.hex(), section.level, section.kind, section.title])
+            seen[plain] = seen.get(plain, 0) + 1
+            digests.append(canonical.digest([plain.hex(), seen[plain]]))
+            rows.append(
+                {
+                    "document_id": document_id,
+                    "digest": digests[-1],
+                    "parent_id": None,
+                    "level": section.level,
+                    "kind": section.kind,
+                    "title": section.title,
+                }
+            )
+        ids = self._section_ids(document_id)
+        fresh = [row for row in rows if row["digest"] not in ids]
+        if fresh:
+            self._connection.execute(insert(SectionRow), fresh)
+            ids = self._section_ids(document_id)
+        return pack(
+            [ids[digest] for digest in digests],
+            [-1 if section.parent is None else section.parent for section in sections],
+            [section.start for section in sections],
+            [section.end for section in sections],
+            [section.start_line for section in sections],
+            [section.end_line for section in sections],
+        )
+
+    def _section_ids(self, document_id: UUID) -> dict[bytes, int]:
+        query = select(SectionRow.digest, SectionRow.id).where(SectionRow.document_id == document_id)
+        return dict(self._connection.execute(query).tuples().all())
+
+    def sections(self, revision_id: int) -> list[Section]:
+        """The sections of a revision, in reading order."""
+        layout = self._connection.execute(select(RevisionRow.layout).where(RevisionRow.id == revision_id)).scalar_one()
+        if not layout:
+            return []
+        columns = unpack(layout, 6)
+        rows: dict[int, Any] = {}
+        for part in batches(sorted(set(columns[0]))):
+            query = select(SectionRow.id, SectionRow.level, SectionRow.kind, SectionRow.title)
+            for row in self._connection.execute(query.where(SectionRow.id.in_(part))):
+                rows[row.id] = row
+        return [
+            Section(
+                ordinal=ordinal,
+                parent=None if parent < 0 else parent,
+                level=rows[section_id].level,
+                kind=SectionKind(rows[section_id].kind),
+                title=rows[section_id].title,
+                start=start,
+                end=end,
+                start_line=start_line,
+                end_line=end_line,
+            )
+            for ordinal, (section_id, parent, start, end, start_line, end_line) in enumerate(zip(*columns, strict=True))
+        ]
+
+    def line_endings(self, revision_id: int) -> tuple[LineEnding, ...]:
+        """How the lines of the source ended: the way back to its own offsets."""
+        query = select(RevisionRow.line_endings).where(RevisionRow.id == revision_id)
+        first_lines, widths = unpack(self._connection.execute(query).scalar_one(), 2)
+        return tuple(
+            LineEnding(first_line=line, width=width) for line, width in zip(first_lines, widths, strict=True)
+        )
+
+    def place_pages(
+        self,
+        revision_id: int,
+        chunking_id: int,
+        places: Sequence[PagePlace],
+        *,
+        tokens: int,
+        report: dict[str, object],
+    ) -> None:
+        """Say where the pages of a chunking stand in a revision."""
+        columns = zip(*[(p.page_id, p.section, p.start, p.start_line, p.chunk_count) for p in places], strict=True)
+        row = {
+            "revision_id": revision_id,
+            "chunking_id": chunking_id,
+            "layout": pack(*columns) if places else pack([], [], [], [], []),
+            "chunk_count": sum(place.chunk_count for place in places),
+            "token_count": tokens,
+            "report": report,
+        }
+        self._connection.execute(insert_new(self._connection, RevisionPagesRow), row)
+
+    def pages(self, revision_id: int, chunking_id: int) -> list[PagePlace] | None:
+        """The pages of a chunking in a revision, in order; None when it was not cut by that grain."""
+        query = select(RevisionPagesRow.layout).where(
+            RevisionPagesRow.revision_id == revision_id, RevisionPagesRow.chunking_id == chunking_id
+        )
+        layout = self._connection.execute(query).scalar_one_or_none()
+        if layout is None:
+            return None
+        return [PagePlace(*values) for values in zip(*unpack(layout, 5), strict=True)]
+
+    def chunkings(self, revision_id: int) -> list[tuple[int, int, int, dict[str, object]]]:
+        """(chunking id, chunks, tokens, report) of every grain that cut the revision."""
+        query = select(
+            RevisionPagesRow.chunking_id,
+            RevisionPagesRow.chunk_count,
+            RevisionPagesRow.token_count,
+            RevisionPagesRow.report,
+        ).where(RevisionPagesRow.revision_id == revision_id)
+        rows = self._connection.execute(query.order_by(RevisionPagesRow.chunking_id))
+        return [(row[0], row[1], row[2], row[3]) for row in rows]
+
+
+def _revision(row: Row[Any]) -> Revision:
+    return Revision(
+        id=row.id,
+        document_id=row.document_id,
+        number=row.number,
+        state=RevisionState(row.state),
+        source_sha256=row.source_sha256,
+        source_size=row.source_size,
+        source_mtime_ns=row.source_mtime_ns,
+        text_sha256=row.text_sha256,
+        encoding=row.encoding,
+        reader=row.reader,
+        reader_version=row.reader_version,
+        options=row.options,
+        char_count=row.char_count,
+        line_count=row.line_count,
+        warnings=row.warnings,
+        created_at=row.created_at,
+    )
+
+
+def _document(row: Row[Any]) -> Document:
+    return Document(
+        id=row.d_id,
+        uri=row.uri,
+        title=row.d_title,
+        media_type=row.media_type,
+        collection=row.collection,
+        current=None if row.id is None else _revision(row),
+    )

@@ -1,0 +1,108 @@
+"""The memo and what is derived from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import func, select, update
+from sqlalchemy.engine import Connection
+
+from db.dialect import batches, insert_new
+from db.tables import PartitionRow, ResultRow, TaskRow
+from db.values import NewResult
+
+
+class ResultRepository:
+    """The `results` and `partitions` tables."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def add(self, results: Sequence[NewResult]) -> None:
+        """Store results; a key that has one keeps it, and the loser adopts the stored one."""
+        if not results:
+            return
+        now = datetime.now(UTC)
+        rows = [
+            {
+                "key": result.key,
+                "op": result.op,
+                "output": result.output,
+                "output_sha256": result.output_sha256,
+                "spans": result.spans,
+                "tokens_in": result.tokens_in,
+                "tokens_out": result.tokens_out,
+                "cost_micros": result.cost_micros,
+                "latency_ms": result.latency_ms,
+                "model": result.model,
+                "created_at": now,
+                "last_used": now.date(),
+            }
+            for result in results
+        ]
+        self._connection.execute(insert_new(self._connection, ResultRow), rows)
+
+    def present(self, keys: Sequence[bytes]) -> set[bytes]:
+        """Those of the keys that have a result."""
+        found: set[bytes] = set()
+        for part in batches(keys):
+            found.update(self._connection.execute(select(ResultRow.key).where(ResultRow.key.in_(part))).scalars())
+        return found
+
+    def outputs(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Outputs by key, as canonical JSON bytes."""
+        found: dict[bytes, bytes] = {}
+        for part in batches(keys):
+            query = select(ResultRow.key, ResultRow.output).where(ResultRow.key.in_(part))
+            found.update(self._connection.execute(query).tuples().all())
+        return found
+
+    def outputs_and_spans(self, keys: Sequence[bytes]) -> dict[bytes, tuple[bytes, bytes]]:
+        """(output, spans) by key."""
+        found: dict[bytes, tuple[bytes, bytes]] = {}
+        for part in batches(keys):
+            query = select(ResultRow.key, ResultRow.output, ResultRow.spans).where(ResultRow.key.in_(part))
+            found.update((key, (output, spans)) for key, output, spans in self._connection.execute(query).tuples())
+        return found
+
+    def by_output(self, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Outputs by their own hash, of results that a step's tasks name."""
+        found: dict[bytes, bytes] = {}
+        for part in batches(hashes):
+            query = select(ResultRow.output_sha256, ResultRow.output).where(ResultRow.output_sha256.in_(part))
+            found.update(self._connection.execute(query).tuples().all())
+        return found
+
+    def get(self, key: bytes) -> dict[str, Any] | None:
+        """All columns of one result."""
+        row = self._connection.execute(select(ResultRow.__table__).where(ResultRow.key == key)).mappings().one_or_none()
+        return None if row is None else dict(row)
+
+    def use(self, step_id: int) -> None:
+        """Note that a step's results were used today; written only where the day is new."""
+        today = datetime.now(UTC).date()
+        keys = select(TaskRow.key).where(TaskRow.step_id == step_id, TaskRow.hit.is_(True))
+        statement = update(ResultRow).where(ResultRow.key.in_(keys), ResultRow.last_used < today)
+        self._connection.execute(statement.values(last_used=today))
+
+    def count(self) -> int:
+        """How many results there are."""
+        return self._connection.execute(select(func.count()).select_from(ResultRow)).scalar_one()
+
+    def partitions(self, scheme: str, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
+        """The stored partitions of outputs, by output hash."""
+        found: dict[bytes, bytes] = {}
+        for part in batches(hashes):
+            query = select(PartitionRow.output_sha256, PartitionRow.parts).where(
+                PartitionRow.scheme == scheme, PartitionRow.output_sha256.in_(part)
+            )
+            found.update(self._connection.execute(query).tuples().all())
+        return found
+
+    def add_partitions(self, scheme: str, parts: Mapping[bytes, bytes]) -> None:
+        """Store partitions of outputs."""
+        if parts:
+            rows = [{"output_sha256": sha, "scheme": scheme, "parts": data} for sha, data in parts.items()]
+            self._connection.execute(insert_new(self._connection, PartitionRow), rows)

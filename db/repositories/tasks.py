@@ -1,0 +1,413 @@
+"""Tasks and their attempts. Only the functions here change a task's state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import bindparam, case, exists, func, insert, literal_column, null, or_, select, update
+from sqlalchemy.engine import Connection
+
+from db.dialect import batches
+from db.tables import AttemptRow, ResultRow, StepRow, TaskRow
+from db.values import Claim, NewAttempt, NewTask, Overdue, Task
+from pipeline.states import TASK_OPEN, TaskState
+
+# Written out, not bound: SQLite uses a partial index only where the statement's own text implies it.
+_IS_WAITING = TaskRow.state == literal_column("'waiting_key'")
+_UNLEASED: dict[str, Any] = {"lease_owner": None, "lease_until_ms": None}
+_CLAIM = (
+    TaskRow.id,
+    TaskRow.step_id,
+    TaskRow.ordinal,
+    TaskRow.key,
+    TaskRow.epoch,
+    TaskRow.attempt,
+    TaskRow.losses,
+    TaskRow.page_id,
+    TaskRow.page_ordinal,
+    TaskRow.inputs,
+    TaskRow.scope,
+)
+_TASK = (
+    TaskRow.id,
+    TaskRow.step_id,
+    TaskRow.ordinal,
+    TaskRow.key,
+    TaskRow.state,
+    TaskRow.hit,
+    TaskRow.attempt,
+    TaskRow.losses,
+    TaskRow.error_code,
+    TaskRow.page_id,
+    TaskRow.page_ordinal,
+    TaskRow.not_before_ms,
+)
+
+SUSPECT_LOSSES = 2  # a task that lost so many leases runs alone
+
+
+class TaskRepository:
+    """The `tasks` and `attempts` tables."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    # Planning
+
+    def add(self, step_id: int, tasks: Sequence[NewTask]) -> None:
+        """Store tasks: ready, or blocked where they have no key yet."""
+        rows = [
+            {
+                "step_id": step_id,
+                "ordinal": task.ordinal,
+                "key": task.key,
+                "state": TaskState.READY if task.key else TaskState.BLOCKED,
+                "hit": False,
+                "attempt": 0,
+                "losses": 0,
+                "epoch": 0,
+                "page_id": task.page_id,
+                "page_ordinal": task.page_ordinal,
+                "inputs": task.inputs,
+                "scope": task.scope,
+            }
+            for task in tasks
+        ]
+        if rows:
+            self._connection.execute(insert(TaskRow), rows)
+
+    def resolve_hits(self, step_id: int, low: int, high: int) -> int:
+        """Mark done, by one join against the memo, the ready tasks with low ≤ ordinal < high that have a result."""
+        statement = (
+            update(TaskRow)
+            .where(
+                TaskRow.step_id == step_id,
+                TaskRow.state == TaskState.READY,
+                TaskRow.ordinal >= low,
+                TaskRow.ordinal < high,
+                exists().where(ResultRow.key == TaskRow.key),
+            )
+            .values(state=TaskState.DONE, hit=True)
+        )
+        return self._connection.execute(statement).rowcount
+
+    def blocked(self, step_id: int, after_step_id: int, limit: int) -> list[tuple[int, int, bytes | None]]:
+        """(id, ordinal, output hash or None) of blocked tasks whose predecessor has ended; None: it is a hole."""
+        before = TaskRow.__table__.alias("before")
+        query = (
+            select(TaskRow.id, TaskRow.ordinal, ResultRow.output_sha256)
+            .join(before, (before.c.step_id == after_step_id) & (before.c.ordinal == TaskRow.ordinal))
+            .join(ResultRow, (ResultRow.key == before.c.key) & (before.c.state == TaskState.DONE), isouter=True)
+            .where(
+                TaskRow.step_id == step_id,
+                TaskRow.state == TaskState.BLOCKED,
+                before.c.state.not_in(TASK_OPEN),
+            )
+            .order_by(TaskRow.ordinal)
+            .limit(limit)
+        )
+        return [(row[0], row[1], row[2]) for row in self._connection.execute(query)]
+
+    def unblock(self, keys: Mapping[int, bytes | None]) -> None:
+        """Give blocked tasks their keys and make them ready; None: a hole comes before, so it is one too."""
+        ready = [{"b_id": task_id, "b_key": key} for task_id, key in keys.items() if key]
+        holes = [task_id for task_id, key in keys.items() if key is None]
+        if ready:
+            statement = update(TaskRow).where(TaskRow.id == bindparam("b_id"), TaskRow.state == TaskState.BLOCKED)
+            self._connection.execute(statement.values(key=bindparam("b_key"), state=TaskState.READY), ready)
+        for part in batches(holes):
+            statement = update(TaskRow).where(TaskRow.id.in_(part), TaskRow.state == TaskState.BLOCKED)
+            self._connection.execute(statement.values(state=TaskState.FAILED, error_code="hole_before"))
+
+    # Claiming
+
+    def candidates(self, step_ids: Sequence[int], *, now_ms: int, limit: int, suspects: bool = False) -> list[Claim]:
+        """Ready tasks that are due, in order of step and ordinal, locked for this transaction.
+
+        Tasks that lost two leases are given only as `suspects`.
+        """
+        query = (
+            select(*_CLAIM)
+            .where(
+                TaskRow.step_id.in_(step_ids),
+                TaskRow.state == TaskState.READY,
+                or_(TaskRow.not_before_ms.is_(None), TaskRow.not_before_ms <= now_ms),
+                TaskRow.losses >= SUSPECT_LOSSES if suspects else TaskRow.losses < SUSPECT_LOSSES,
+            )
+            .order_by(TaskRow.step_id, TaskRow.ordinal)
+            .limit(limit)
+        )
+        if self._connection.dialect.name == "postgresql":
+            query = query.with_for_update(skip_locked=True)
+        return [_claim(row) for row in self._connection.execute(query)]
+
+    def lease(self, task_ids: Sequence[int], *, owner: str, until_ms: int) -> None:
+        """Lease ready tasks: their epoch and attempt rise by one."""
+        for part in batches(task_ids):
+            statement = update(TaskRow).where(TaskRow.id.in_(part), TaskRow.state == TaskState.READY)
+            self._connection.execute(
+                statement.values(
+                    state=TaskState.LEASED,
+                    epoch=TaskRow.epoch + 1,
+                    attempt=TaskRow.attempt + 1,
+                    lease_owner=owner,
+                    lease_until_ms=until_ms,
+                    not_before_ms=None,
+                )
+            )
+
+    def wait_for_key(self, task_ids: Sequence[int]) -> None:
+        """Let ready tasks wait for the one that computes their key."""
+        for part in batches(task_ids):
+            statement = update(TaskRow).where(TaskRow.id.in_(part), TaskRow.state == TaskState.READY)
+            self._connection.execute(statement.values(state=TaskState.WAITING_KEY))
+
+    def hit(self, task_ids: Sequence[int]) -> None:
+        """Mark ready tasks done whose result came meanwhile."""
+        for part in batches(task_ids):
+            statement = update(TaskRow).where(TaskRow.id.in_(part), TaskRow.state == TaskState.READY)
+            self._connection.execute(statement.values(state=TaskState.DONE, hit=True))
+
+    def renew(self, owner: str, task_ids: Sequence[int], until_ms: int) -> None:
+        """Hold leased tasks longer."""
+        for part in batches(task_ids):
+            statement = update(TaskRow).where(
+                TaskRow.id.in_(part), TaskRow.state == TaskState.LEASED, TaskRow.lease_owner == owner
+            )
+            self._connection.execute(statement.values(lease_until_ms=until_ms))
+
+    # Ending
+
+    def epochs(self, task_ids: Sequence[int]) -> dict[int, int]:
+        """The epochs of those tasks that are leased, locked for this transaction: who holds an older one is a zombie."""
+        found: dict[int, int] = {}
+        for part in batches(task_ids):
+            query = select(TaskRow.id, TaskRow.epoch).where(TaskRow.id.in_(part), TaskRow.state == TaskState.LEASED)
+            if self._connection.dialect.name == "postgresql":
+                query = query.with_for_update()
+            found.update(self._connection.execute(query).tuples().all())
+        return found
+
+    def finish(self, task_ids: Sequence[int]) -> None:
+        """Leased tasks are done."""
+        self._end(task_ids, {"state": TaskState.DONE, "error_code": None})
+
+    def finish_waiting(self, keys: Sequence[bytes]) -> None:
+        """The tasks that wait for these keys are done: the winner's result is theirs."""
+        for part in batches(keys):
+            statement = update(TaskRow).where(_IS_WAITING, TaskRow.key.in_(part))
+            self._connection.execute(statement.values(state=TaskState.DONE, hit=True))
+
+    def free_waiting(self, keys: Sequence[bytes]) -> None:
+        """The tasks that wait for these keys are ready again: nobody computes them."""
+        for part in batches(keys):
+            statement = update(TaskRow).where(_IS_WAITING, TaskRow.key.in_(part))
+            self._connection.execute(statement.values(state=TaskState.READY))
+
+    def fail(self, task_ids: Sequence[int], code: str) -> None:
+        """Leased tasks are holes."""
+        self._end(task_ids, {"state": TaskState.FAILED, "error_code": code})
+
+    def again(self, task_ids: Sequence[int], *, not_before_ms: int | None, code: str | None) -> None:
+        """Leased tasks are ready again, from a time on."""
+        self._end(task_ids, {"state": TaskState.READY, "not_before_ms": not_before_ms, "error_code": code})
+
+    def give_back(self, task_ids: Sequence[int]) -> None:
+        """Leased tasks that were not begun are ready again, as if never taken."""
+        self._end(task_ids, {"state": TaskState.READY, "attempt": TaskRow.attempt - 1})
+
+    def lose(self, task_ids: Sequence[int]) -> None:
+        """Leased tasks whose holder died are ready again; the loss is counted."""
+        self._end(task_ids, {"state": TaskState.READY, "losses": TaskRow.losses + 1, "error_code": "lease_lost"})
+
+    def _end(self, task_ids: Sequence[int], values: dict[str, Any]) -> None:
+        for part in batches(task_ids):
+            statement = update(TaskRow).where(TaskRow.id.in_(part), TaskRow.state == TaskState.LEASED)
+            self._connection.execute(statement.values(**values, **_UNLEASED))
+
+    def add_attempts(self, attempts: Sequence[NewAttempt]) -> None:
+        """Store how tries ended."""
+        rows = [
+            {
+                "task_id": item.task_id,
+                "number": item.number,
+                "epoch": item.epoch,
+                "owner": item.owner,
+                "started_ms": item.started_ms,
+                "ended_ms": item.ended_ms,
+                "outcome": item.outcome,
+                "error_code": item.error_code,
+                "message": item.message,
+                "tokens_in": item.tokens_in,
+                "tokens_out": item.tokens_out,
+            }
+            for item in attempts
+        ]
+        if rows:
+            self._connection.execute(insert(AttemptRow), rows)
+
+    # Reconciling
+
+    def owners(self) -> set[str]:
+        """Who holds a task."""
+        query = select(TaskRow.lease_owner).where(TaskRow.lease_owner.is_not(None)).distinct()
+        return {owner for owner in self._connection.execute(query).scalars() if owner}
+
+    def overdue(self, dead: Sequence[str], now_ms: int) -> list[Overdue]:
+        """Leased tasks whose owner is dead or whose lease ran out."""
+        query = select(
+            TaskRow.id,
+            TaskRow.step_id,
+            TaskRow.attempt,
+            TaskRow.epoch,
+            TaskRow.lease_owner,
+            TaskRow.losses,
+            TaskRow.key,
+        ).where(TaskRow.lease_owner.is_not(None), (TaskRow.lease_until_ms < now_ms) | TaskRow.lease_owner.in_(dead))
+        if self._connection.dialect.name == "postgresql":
+            query = query.with_for_update(skip_locked=True)
+        return [_overdue(row) for row in self._connection.execute(query)]
+
+    def next_due_ms(self, step_ids: Sequence[int]) -> int | None:
+        """When the next delayed retry of steps is due."""
+        query = select(func.min(TaskRow.not_before_ms)).where(
+            TaskRow.step_id.in_(step_ids), TaskRow.state == TaskState.READY
+        )
+        return self._connection.execute(query).scalar_one_or_none()
+
+    def open(self, step_id: int) -> bool:
+        """Has a step an open task?"""
+        query = select(
+            exists().where(TaskRow.step_id == step_id, TaskRow.state.in_(TASK_OPEN))
+        )
+        return bool(self._connection.execute(query).scalar_one())
+
+    # Looking
+
+    def counts(self, step_ids: Sequence[int]) -> dict[int, dict[str, int]]:
+        """Tasks by step and state; hits, delayed retries and suspects under names of their own."""
+        hit = case((TaskRow.hit.is_(True), 1), else_=0)
+        delayed = case((TaskRow.not_before_ms.is_not(None) & (TaskRow.state == TaskState.READY), 1), else_=0)
+        query = (
+            select(TaskRow.step_id, TaskRow.state, func.count(), func.sum(hit), func.sum(delayed))
+            .where(TaskRow.step_id.in_(step_ids))
+            .group_by(TaskRow.step_id, TaskRow.state)
+        )
+        found: dict[int, dict[str, int]] = {step_id: {} for step_id in step_ids}
+        for step_id, state, count, hits, retrying in self._connection.execute(query).tuples():
+            found[step_id][state] = count
+            found[step_id]["hits"] = found[step_id].get("hits", 0) + int(hits)
+            found[step_id]["retrying"] = found[step_id].get("retrying", 0) + int(retrying)
+        return found
+
+    def outputs(self, step_id: int) -> Iterator[tuple[int, bytes | None, int]]:
+        """(ordinal, output hash or None for a hole, bytes of the output) of a step's tasks, in order."""
+        query = (
+            select(TaskRow.ordinal, ResultRow.output_sha256, func.coalesce(func.length(ResultRow.output), 0))
+            .join(ResultRow, (ResultRow.key == TaskRow.key) & (TaskRow.state == TaskState.DONE), isouter=True)
+            .where(TaskRow.step_id == step_id)
+            .order_by(TaskRow.ordinal)
+        )
+        for row in self._connection.execute(query.execution_options(yield_per=5000)):
+            yield row[0], row[1], row[2]
+
+    def keys(self, step_id: int, ordinals: Sequence[int] | None = None) -> dict[int, bytes]:
+        """Keys of a step's finished tasks by ordinal."""
+        query = select(TaskRow.ordinal, TaskRow.key).where(TaskRow.step_id == step_id, TaskRow.state == TaskState.DONE)
+        if ordinals is None:
+            return {ordinal: key for ordinal, key in self._connection.execute(query).tuples() if key}
+        found: dict[int, bytes] = {}
+        for part in batches(ordinals):
+            rows = self._connection.execute(query.where(TaskRow.ordinal.in_(part))).tuples()
+            found.update((ordinal, key) for ordinal, key in rows if key)
+        return found
+
+    def inputs(self, step_id: int) -> Iterator[tuple[int, bytes, bytes | None, int | None]]:
+        """(ordinal, key, inputs, scope) of a reduce level's finished tasks, in order."""
+        query = select(TaskRow.ordinal, TaskRow.key, TaskRow.inputs, TaskRow.scope).where(
+            TaskRow.step_id == step_id, TaskRow.state == TaskState.DONE
+        )
+        for row in self._connection.execute(query.order_by(TaskRow.ordinal)).tuples():
+            yield row[0], row[1] or b"", row[2], row[3]
+
+    def page(self, step_id: int, *, states: Sequence[TaskState], limit: int, after: int = -1) -> list[Task]:
+        """Tasks of a step in order."""
+        query = select(*_TASK).where(TaskRow.step_id == step_id, TaskRow.ordinal > after)
+        if states:
+            query = query.where(TaskRow.state.in_(states))
+        return [_task(row) for row in self._connection.execute(query.order_by(TaskRow.ordinal).limit(limit))]
+
+    def at(self, step_id: int, ordinal: int) -> Task | None:
+        """The task of a step at an ordinal."""
+        row = self._connection.execute(select(*_TASK).where(TaskRow.step_id == step_id, TaskRow.ordinal == ordinal))
+        return next((_task(found) for found in row), None)
+
+    def attempts(self, task_ids: Sequence[int]) -> list[NewAttempt]:
+        """The tries of tasks, in order."""
+        columns = [AttemptRow.__table__.c[name] for name in NewAttempt.__dataclass_fields__]
+        found: list[NewAttempt] = []
+        for part in batches(task_ids):
+            query = select(*columns).where(AttemptRow.task_id.in_(part)).order_by(AttemptRow.task_id, AttemptRow.id)
+            found.extend(NewAttempt(*row) for row in self._connection.execute(query).tuples())
+        return found
+
+    def previous_keys(self, page_id: int, page_ordinal: int, step_id: int, name: str) -> list[bytes]:
+        """Keys that other jobs' steps of this name had for the same chunk place, newest first."""
+        query = (
+            select(TaskRow.key)
+            .join(StepRow, StepRow.id == TaskRow.step_id)
+            .where(
+                TaskRow.page_id == page_id,
+                TaskRow.page_ordinal == page_ordinal,
+                StepRow.name == name,
+                TaskRow.step_id != step_id,
+            )
+            .order_by(TaskRow.id.desc())
+            .limit(10)
+        )
+        return [key for key in self._connection.execute(query).scalars() if key]
+
+    # Decisions of people
+
+    def retry_holes(self, step_ids: Sequence[int]) -> int:
+        """Make holes ready again with a clean record; gives how many."""
+        statement = update(TaskRow).where(
+            TaskRow.step_id.in_(step_ids), TaskRow.state.in_((TaskState.FAILED, TaskState.WAIVED))
+        )
+        fresh = {
+            "state": case((TaskRow.key.is_(null()), TaskState.BLOCKED), else_=TaskState.READY),
+            "attempt": 0,
+            "losses": 0,
+            "not_before_ms": None,
+            "error_code": None,
+        }
+        return self._connection.execute(statement.values(**fresh)).rowcount
+
+    def waive(self, step_ids: Sequence[int], ordinals: Sequence[int] | None) -> int:
+        """Accept holes: all of the steps', or those at the ordinals; gives how many."""
+        statement = update(TaskRow).where(TaskRow.step_id.in_(step_ids), TaskRow.state == TaskState.FAILED)
+        if ordinals is not None:
+            statement = statement.where(TaskRow.ordinal.in_(ordinals))
+        return self._connection.execute(statement.values(state=TaskState.WAIVED)).rowcount
+
+    def cancel(self, step_ids: Sequence[int]) -> int:
+        """Cancel what is open and not running; gives how many."""
+        statement = update(TaskRow).where(
+            TaskRow.step_id.in_(step_ids),
+            TaskRow.state.in_((TaskState.BLOCKED, TaskState.READY, TaskState.WAITING_KEY)),
+        )
+        return self._connection.execute(statement.values(state=TaskState.CANCELLED)).rowcount
+
+
+def _claim(row: Any) -> Claim:
+    return Claim(*row)
+
+
+def _overdue(row: Any) -> Overdue:
+    return Overdue(*row)
+
+
+def _task(row: Any) -> Task:
+    values: Any = tuple(row)
+    return Task(*values[:4], TaskState(values[4]), *values[5:])

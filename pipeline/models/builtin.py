@@ -1,0 +1,58 @@
+"""The `extractive` model: built in, deterministic, no download, no network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from pipeline.models import extractive
+from pipeline.models.protocol import Answer, Request
+from pipeline.ops.values import OpOutput
+from pipeline.retry import CallError, ErrorClass
+
+
+def _summarize(request: Request) -> OpOutput:
+    return extractive.summarize(request.text or "", sentences=cast(int, request.params["sentences"]))
+
+
+def _extract(request: Request) -> OpOutput:
+    return extractive.extract(request.text or "")
+
+
+def _fold(request: Request) -> OpOutput:
+    return extractive.fold_summary(request.children, sentences=cast(int, request.params["sentences"]))
+
+
+_ANSWERS: dict[str, Callable[[Request], OpOutput]] = {
+    "summarize": _summarize,
+    "extract": _extract,
+    "fold_summary": _fold,
+    "outline": _fold,
+}
+
+
+class ExtractiveModel:
+    """Answers from the text alone, by statistics."""
+
+    name = "extractive"
+    identity = f"extractive/{extractive.EXTRACTIVE_VERSION}"
+    window = 1_000_000_000
+
+    def __init__(self, slots: int) -> None:
+        self.slots = slots
+
+    def answer(self, request: Request) -> Answer:
+        """Answer one of the ops it knows. It reads tokens and writes none of its own: quotes are the book's."""
+        found = _ANSWERS.get(request.op)
+        if found is None:
+            raise CallError(ErrorClass.PERMANENT, "unknown_op", f"The extractive model does not know op {request.op!r}")
+        return Answer(output=found(request), tokens_in=request.tokens)
+
+    def knows(self, op: str) -> bool:
+        """Is it one of the built-in text ops?"""
+        return op in _ANSWERS
+
+    @staticmethod
+    def ops() -> Sequence[str]:
+        """Names of the ops it knows."""
+        return sorted(_ANSWERS)

@@ -1,0 +1,141 @@
+"""How users write ops of their own in Python."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from pipeline import canonical
+from pipeline.errors import PipelineError
+from pipeline.ops.kinds import FoldOp, MapOp, MergeOp, Op, Params, Part
+from pipeline.ops.values import Json, OpOutput
+
+MARK = "__octavo_op__"
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def map_op(*, name: str | None = None, version: int | str | None = None) -> Callable[[F], F]:
+    """Make a function an op over chunks: it takes the chunk's text and keyword parameters, and gives JSON or OpOutput.
+
+    Without a version the hash of the function's source is its version, so that editing it re-derives its results.
+    """
+
+    def mark(function: F) -> F:
+        def run(text: str, params: Params) -> OpOutput:
+            return _output(function(text, **params))
+
+        op = MapOp(name=name or function.__name__, version=_version(function, version), defaults=_defaults(function), run=run)
+        setattr(function, MARK, op)
+        return function
+
+    return mark
+
+
+def reduce_op(
+    *, name: str | None = None, version: int | str | None = None, key: Callable[[Json], str] | None = None
+) -> Callable[[F], F]:
+    """Make a function an op over outputs.
+
+    Without `key` it folds: it takes the list of children's outputs in reading order and gives one output. With `key` it
+    merges: the items of all outputs (the output itself when it is a list, else its `items`) that have the same key come
+    to it together, in reading order, and it gives the merged item.
+    """
+
+    def mark(function: F) -> F:
+        identity = name or function.__name__
+        op: Op
+        if key is None:
+
+            def run(children: Sequence[Json], params: Params) -> OpOutput:
+                return _output(function(list(children), **params))
+
+            op = FoldOp(name=identity, version=_version(function, version), defaults=_defaults(function), run=run)
+        else:
+            op = _keyed(identity, _version(function, version, key), function, key)
+        setattr(function, MARK, op)
+        return function
+
+    return mark
+
+
+def ops_of(module: types.ModuleType) -> list[Op]:
+    """The ops a module defines or imports. Raises PipelineError when it has none."""
+    found: list[Op] = [getattr(value, MARK) for value in vars(module).values() if hasattr(value, MARK)]
+    if not found:
+        raise PipelineError(
+            f"Module {module.__name__!r} has no ops", hint="decorate a function with octavo.map_op or octavo.reduce_op"
+        )
+    return found
+
+
+def _keyed(name: str, version: int | str, function: Callable[..., Json], key: Callable[[Json], str]) -> MergeOp:
+    def partition(output: Json, shards: int) -> Mapping[int, Part]:
+        items = output if isinstance(output, list) else output.get("items", [])
+        parts: dict[int, list[tuple[int, Json]]] = {}
+        for index, item in enumerate(items):
+            shard = int.from_bytes(canonical.sha256(key(item).encode())[:8]) % shards
+            parts.setdefault(shard, []).append((index, item))
+        return parts
+
+    def merge(parts: Sequence[Part], params: Params) -> Json:
+        groups: dict[str, list[tuple[int, int, Json]]] = {}
+        for number, part in enumerate(parts):
+            for index, item in part:
+                groups.setdefault(key(item), []).append((number, index, item))
+        entries = [
+            {
+                "key": value,
+                "count": len(found),
+                "value": function([item for _, _, item in found], **params),
+                "cites": [[number, index] for number, index, _ in found],
+            }
+            for value, found in sorted(groups.items())
+        ]
+        return {"entries": entries}
+
+    return MergeOp(
+        name=name,
+        version=version,
+        partition=partition,
+        merge=merge,
+        summarize=lambda value: len(value["entries"]),
+        resolve=lambda summaries, params: {"entries": sum(summaries)},
+        defaults=_defaults(function),
+    )
+
+
+def _output(value: Any) -> OpOutput:
+    return value if isinstance(value, OpOutput) else OpOutput(value=value)
+
+
+def _defaults(function: Callable[..., Any]) -> dict[str, Json]:
+    parameters = list(inspect.signature(function).parameters.values())
+    for parameter in parameters[1:]:
+        if parameter.default is inspect.Parameter.empty:
+            raise PipelineError(
+                f"Parameter {parameter.name!r} of op {function.__name__!r} needs a default",
+                hint="the first parameter is the input, all others are settings with defaults",
+            )
+    return {parameter.name: parameter.default for parameter in parameters[1:]}
+
+
+def _version(function: Callable[..., Any], version: int | str | None, *more: Callable[..., Any]) -> int | str:
+    if version is not None:
+        return version
+    digest = hashlib.sha256()
+    for part in (function, *more):
+        digest.update(_source(part).encode())
+    return digest.hexdigest()
+
+
+def _source(function: Callable[..., Any]) -> str:
+    try:
+        return inspect.getsource(function)
+    except (OSError, TypeError) as error:
+        raise PipelineError(
+            f"The source of op {getattr(function, '__name__', function)!r} can not be found",
+            hint="give the op a version= of its own",
+        ) from error

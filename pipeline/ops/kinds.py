@@ -1,0 +1,97 @@
+"""The kinds of op: a map takes one chunk, a fold takes outputs in order, a merge takes items by key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pipeline.errors import PipelineError
+from pipeline.ops.values import Json, OpOutput
+
+Params = Mapping[str, Json]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MapOp:
+    """Takes one chunk's text. With `run` None the step's model answers."""
+
+    name: str
+    version: int | str
+    defaults: Params = field(default_factory=dict)
+    run: Callable[[str, Params], OpOutput] | None = None
+    output: str = "chunks"  # how a pipeline that ends here is shown
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FoldOp:
+    """Takes the outputs of consecutive children. With `run` None the step's model answers.
+
+    `top_params` name the parameters of the book's own node: `top_sentences` becomes its `sentences`.
+    """
+
+    name: str
+    version: int | str
+    defaults: Params = field(default_factory=dict)
+    run: Callable[[Sequence[Json], Params], OpOutput] | None = None
+    output: str = "fold"
+
+    def node_params(self, params: Params, *, top: bool) -> dict[str, Json]:
+        """The parameters of one node: those of the book's own node where `top`."""
+        plain = {name: value for name, value in params.items() if not name.startswith("top_")}
+        if top:
+            plain |= {name.removeprefix("top_"): value for name, value in params.items() if name.startswith("top_")}
+        return plain
+
+
+Part = Sequence[tuple[int, Json]]  # (item index in its leaf output, item)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MergeOp:
+    """Takes the items of all outputs, partitioned by canonical key into shards, and judges them as a whole.
+
+    `partition(output, shards)` gives the parts of one leaf output by shard; `merge(parts, params)` one shard's value;
+    `summarize(shard value)` what the judgement needs of it; `resolve(summaries, params)` the judgement.
+    """
+
+    name: str
+    version: int | str
+    partition: Callable[[Json, int], Mapping[int, Part]]
+    merge: Callable[[Sequence[Part], Params], Json]
+    summarize: Callable[[Json], Json]
+    resolve: Callable[[Sequence[Json], Params], Json]
+    defaults: Params = field(default_factory=dict)
+    output: str = "merge"
+
+
+Op = MapOp | FoldOp | MergeOp
+
+_KIND_NAMES: dict[type, str] = {MapOp: "map", FoldOp: "fold", MergeOp: "merge"}
+
+
+def kind_of(op: Op) -> str:
+    """The step kind that an op serves."""
+    return _KIND_NAMES[type(op)]
+
+
+def checked_params(op: Op, params: Params) -> dict[str, Json]:
+    """The op's defaults with the step's parameters over them. Raises PipelineError for one the op does not know."""
+    for name, value in params.items():
+        if name not in op.defaults:
+            allowed = ", ".join(sorted(op.defaults)) or "none"
+            raise PipelineError(f"Op {op.name!r} has no parameter {name!r}", hint=f"allowed: {allowed}")
+        default = op.defaults[name]
+        if default is not None and not _alike(default, value):
+            raise PipelineError(f"Parameter {name!r} of op {op.name!r} must be {type(default).__name__}, not {value!r}")
+    return dict(op.defaults) | {name: _like(op.defaults[name], value) for name, value in params.items()}
+
+
+def _alike(default: Json, value: Json) -> bool:
+    if isinstance(default, bool) or isinstance(value, bool):
+        return isinstance(default, bool) and isinstance(value, bool)
+    return isinstance(value, (int, float)) if isinstance(default, float) else isinstance(value, type(default))
+
+
+def _like(default: Json, value: Json) -> Json:
+    # 1 and 1.0 mean the same to a float parameter and must make the same key.
+    return float(value) if isinstance(default, float) else value

@@ -1,0 +1,57 @@
+"""A retry is a returned decision: (error, attempt, now) to a decision."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pipeline.errors import ModelError
+
+
+class ErrorClass(StrEnum):
+    """What kind of thing went wrong, which is what decides about a retry."""
+
+    RATE_LIMITED = "rate_limited"  # the provider says: later
+    TRANSIENT = "transient"  # the network, a time-out, an overloaded server
+    OVERLONG = "overlong"  # the input does not fit the window
+    INVALID_OUTPUT = "invalid_output"  # truncated, empty, refused, not of the schema
+    PERMANENT = "permanent"  # another try gives the same
+
+
+class CallError(ModelError):
+    """A call failed."""
+
+    def __init__(self, kind: ErrorClass, code: str, message: str, *, retry_after_ms: int | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.code = code
+        self.retry_after_ms = retry_after_ms
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decision:
+    """What becomes of a task after an error: try again at a time, or a hole."""
+
+    again: bool
+    not_before_ms: int | None = None
+
+
+BASE_MS = 500
+CAP_MS = 60_000
+
+
+def decide(error: CallError, *, attempt: int, attempts: int, now_ms: int, seed: bytes) -> Decision:
+    """Decide about a task whose `attempt`-th attempt (from 1) of at most `attempts` failed.
+
+    Transient errors wait exponentially with full jitter (Brooker, "Exponential Backoff and Jitter", AWS 2015): uniform
+    in [0, min(cap, base × 2^(attempt−1))]; the jitter comes from `seed` and the attempt, so a test can repeat it.
+    A rate limit waits at least what the provider asked. Invalid output is re-asked at once.
+    """
+    if error.kind in (ErrorClass.PERMANENT, ErrorClass.OVERLONG) or attempt >= attempts:
+        return Decision(again=False)
+    if error.kind is ErrorClass.INVALID_OUTPUT:
+        return Decision(again=True, not_before_ms=now_ms)
+    most = min(CAP_MS, BASE_MS * 2 ** (attempt - 1))
+    jitter = int.from_bytes(hashlib.sha256(seed + attempt.to_bytes(4)).digest()[:4]) % (most + 1)
+    return Decision(again=True, not_before_ms=now_ms + max(jitter, error.retry_after_ms or 0))

@@ -1,0 +1,141 @@
+"""Pipelines as people write them: one TOML file of steps, checked field by field."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+
+from pipeline import canonical
+from pipeline.errors import PipelineError
+from pipeline.read.reading import SectionKind
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")]
+
+
+class GrainSpec(BaseModel):
+    """How the pipeline wants its documents cut."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Name = "default"
+    limit: Annotated[int, Field(ge=1, le=1_000_000)] = 1000
+    overlap: Annotated[int, Field(ge=0)] = 0
+    heading_level: Annotated[int, Field(ge=0, le=99)] = 1
+
+    @model_validator(mode="after")
+    def _overlap_below_limit(self) -> GrainSpec:
+        if self.overlap >= self.limit:
+            raise ValueError(f"overlap {self.overlap} must be below limit {self.limit}")
+        return self
+
+
+class StepSpec(BaseModel):
+    """One step: a map over chunks, or a reduce (merge, fold) over outputs."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Name
+    kind: Literal["map", "merge", "fold"]
+    op: Annotated[str, StringConstraints(min_length=1, max_length=128)]
+    after: Name | None = None  # the step whose outputs it takes; None: a map takes chunks, a reduce the step before
+    model: str | None = None  # a profile's name; None: the run's model
+    params: dict[str, Any] = Field(default_factory=dict)
+    skip: tuple[SectionKind, ...] = ()  # kinds of section whose chunks the step leaves out
+    attempts: Annotated[int, Field(ge=1, le=100)] = 4
+    timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 600
+    on_hole: Literal["wait", "fail", "continue"] = "continue"
+
+
+class PipelineSpec(BaseModel):
+    """A pipeline: a grain and ordered steps."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Name
+    description: str = ""
+    grain: GrainSpec = GrainSpec()
+    step: Annotated[tuple[StepSpec, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _steps_fit(self) -> PipelineSpec:
+        names: list[str] = []
+        kinds: dict[str, str] = {}
+        for number, step in enumerate(self.step):
+            if step.name in kinds:
+                raise ValueError(f"two steps are called {step.name!r}")
+            if step.after is not None and step.after not in kinds:
+                raise ValueError(f"step {step.name!r} comes after {step.after!r}, allowed: {names or 'nothing yet'}")
+            source = self.source_of(number)
+            if step.kind != "map" and (source is None or self.step[source].kind != "map"):
+                raise ValueError(f"step {step.name!r} is a {step.kind}: it must come after a map")
+            if step.kind == "map" and source is not None and self.step[source].kind != "map":
+                raise ValueError(f"step {step.name!r} is a map: it can come after a map only")
+            names.append(step.name)
+            kinds[step.name] = step.kind
+        return self
+
+    def source_of(self, number: int) -> int | None:
+        """Position of the step whose outputs step `number` takes; None when it takes chunks."""
+        step = self.step[number]
+        if step.after is not None:
+            return next((i for i, other in enumerate(self.step) if other.name == step.after), None)
+        return None if step.kind == "map" or number == 0 else number - 1
+
+    def canonical(self) -> dict[str, Any]:
+        """Plain JSON, for the database and its digest."""
+        return self.model_dump(mode="json")
+
+    def digest(self) -> bytes:
+        """SHA-256 of the canonical form."""
+        return canonical.digest(self.canonical())
+
+
+def parse(text: str, where: str) -> PipelineSpec:
+    """Read a pipeline from TOML. `where` names it in errors. Raises PipelineError."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise PipelineError(f"{where} is not TOML: {error}", hint="mend the line it names") from error
+    try:
+        return PipelineSpec.model_validate(data)
+    except ValidationError as error:
+        raise PipelineError(
+            f"{where}: {describe(error)}", hint="a pipeline has name, description, [grain] and [[step]]; see the guide"
+        ) from error
+
+
+def describe(error: ValidationError) -> str:
+    """The first fault of a pydantic error in one line: key, what is wrong, what is allowed."""
+    first = error.errors(include_url=False)[0]
+    key = ".".join(str(part) for part in first["loc"]) or "the whole"
+    text = first["msg"].removeprefix("Value error, ")
+    rest = error.error_count() - 1
+    return f"{key}: {text}" + (f" (and {rest} more)" if rest else "")
+
+
+def builtin_names() -> list[str]:
+    """Names of the pipelines that come with Octavo."""
+    folder = resources.files("pipeline") / "pipelines"
+    return sorted(item.name.removesuffix(".toml") for item in folder.iterdir() if item.name.endswith(".toml"))
+
+
+def load(name: str) -> PipelineSpec:
+    """A built-in pipeline by name, or one from a TOML file by path. Raises PipelineError."""
+    if name in builtin_names():
+        text = (resources.files("pipeline") / "pipelines" / f"{name}.toml").read_text(encoding="utf-8")
+        return parse(text, f"pipeline {name}")
+    path = Path(name)
+    if path.suffix != ".toml" and not path.is_file():
+        raise PipelineError(
+            f"There is no pipeline {name!r}", hint=f"built in: {', '.join(builtin_names())}; or give a .toml file"
+        )
+    try:
+        return parse(path.read_text(encoding="utf-8"), str(path))
+    except FileNotFoundError as error:
+        raise PipelineError(f"There is no pipeline file {name!r}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise PipelineError(f"The pipeline file {name!r} can not be read: {error}") from error
