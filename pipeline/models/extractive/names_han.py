@@ -41,10 +41,12 @@ def find_names(masked: str) -> list[Mentions]:
             continue
         mentions = Mentions(name=name)
         _count(masked, mentions)
-        mentions.note("both", seen.both)
+        mentions.seen["both"] = seen.both  # 0 too: its presence tells what kind of candidate this is
         mentions.note("edge", seen.edge)
         mentions.note("told", narrated.count(name))
         mentions.kind = _kind(mentions)
+        if not seen.both and mentions.count == 1:
+            mentions.right.clear()  # a support for longer or shorter ones, never judged by it
         found.append(mentions)
     return found
 
@@ -66,8 +68,9 @@ def _scan_ends(run: str, start: int, edge: bool, evidence: dict[str, _Evidence])
         last = run[end - 1]
         if last in han.PARTICLES:
             break
-        ends = end == size or run[end] in han.AFTER
-        if last in han.NOT_LAST or (not ends and (seldom or end - start == _LONGEST)):
+        # Four characters that are a whole clause are a phrase much more often than a name.
+        ends = run[end] in han.AFTER if end < size else not (edge and end - start == _LONGEST)
+        if last in han.NOT_LAST or (not ends and (seldom or last in han.SELDOM_LAST or end - start == _LONGEST)):
             continue
         name = run[start:end]
         if name not in han.STOP_WORDS:

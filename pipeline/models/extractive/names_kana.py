@@ -27,6 +27,7 @@ def find_names(masked: str) -> list[Mentions]:
         mentions = found.setdefault(name, Mentions(name=name))
         mentions.at(start, end)
         person = bool(honoured) or masked.startswith(ja.HONORIFICS, end)
+        mentions.seen.setdefault("particle", 0)  # its presence tells what kind of candidate this is
         mentions.note("person", int(person))
         mentions.note("particle", int(person or masked[end : end + 1] in ja.PARTICLES_AFTER))
         mentions.note("kana", int(not _ANY.match(name)))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipeline.models.extractive import words_en as en
+from pipeline.models.extractive.masking import BLANK
 from pipeline.models.extractive.mentions import Mentions
 from pipeline.models.extractive.words import words as word_list
 
@@ -23,7 +24,14 @@ _CONNECTORS = word_list(
     of de von van der du la le del della di da al ibn bin y
     """
 )
+_SAYING = re.compile(r"\b(?:said|say|saith|saying|answered|cried|spake|that|him|them|her|unto \w+),\s*\Z")
 _CAPS_LINE = re.compile(r"^[^\na-zà-öø-ÿа-яё]*[^\W\d_]{2}[^\na-zà-öø-ÿа-яё]*$", re.MULTILINE)
+_HEADING = re.compile(
+    r"^[ \t]*(?:\#{1,6}[ \t][^\n]*|(?:chapter|book|volume|part|canto|section|act|scene|appendix|ch\.)[ \t]+"
+    r"(?:[ivxlcdm]+|\d+)\b[^\n]{0,80})$"
+    r"|(?:\A|(?<=\n\n))[^\W\d_][^\n]{0,70}[\w](?=\n[ \t]*\n|\Z)",
+    re.MULTILINE | re.IGNORECASE,
+)
 _LOOK_BACK = 24
 _NAME_WORDS = 5
 
@@ -36,6 +44,8 @@ class Word:
     end: int
     text: str
 
+    inner: bool = False  # one of the adjectives that names may begin with, inside a sentence
+
     @property
     def capital(self) -> bool:
         """Whether it is written like a name."""
@@ -44,7 +54,7 @@ class Word:
 
 def find_names(masked: str) -> list[Mentions]:
     """The capitalised names of a chunk (as `masking.mask` gave it), with what tells them from other words."""
-    text = _CAPS_LINE.sub(lambda match: "\ufffc" * len(match.group()), masked)
+    text = _CAPS_LINE.sub(_blank, _HEADING.sub(_blank, masked))
     words = _words(text)
     lower = Counter(word.text for word in words if not word.capital)
     found: dict[str, Mentions] = {}
@@ -57,18 +67,27 @@ def find_names(masked: str) -> list[Mentions]:
     return list(found.values())
 
 
+def _blank(match: re.Match[str]) -> str:
+    return BLANK * len(match.group())
+
+
 def _words(text: str) -> list[Word]:
     words = []
     for match in _WORD.finditer(text):
         form = _POSSESSIVE.sub("", match.group())
         if form:
-            words.append(Word(start=match.start(), end=match.start() + len(form), text=form))
+            start = match.start()
+            adjective = form[0].isupper() and form.lower() in en.NAME_ADJECTIVES
+            inner = adjective and not _starts_sentence(text, start)
+            words.append(Word(start=start, end=start + len(form), text=form, inner=inner))
     return words
 
 
 def _is_name_word(word: Word) -> bool:
     lowered = word.text.lower().replace("’", "'")
-    if not word.capital or lowered in en.STOP_WORDS or lowered in en.CONTRACTED or lowered in en.CALENDAR:
+    if not word.capital or lowered in en.CONTRACTED or lowered in en.CALENDAR:
+        return False
+    if lowered in en.STOP_WORDS and not word.inner:
         return False
     if len(word.text) == 1:
         return word.text not in "IOA"
@@ -95,7 +114,9 @@ def _continued(text: str, words: list[Word], first: int, last: int) -> int | Non
     if nxt >= len(words) or not _joined(text, words[last], words[nxt]):
         return None
     if _is_name_word(words[nxt]):
-        return nxt
+        # In Petersburg Prince Andrew …: a title begins a name of its own, but ends one in the Jade Widow.
+        begins = _is_title(words[nxt]) and not _is_title(words[last]) and _goes_on(text, words, nxt)
+        return None if begins else nxt
     if words[nxt].text in _CONNECTORS and nxt + 1 < len(words):
         if words[nxt].text == "of" and first != last:
             return None
@@ -108,11 +129,16 @@ def _continued(text: str, words: list[Word], first: int, last: int) -> int | Non
     return None
 
 
+def _goes_on(text: str, words: list[Word], index: int) -> bool:
+    after = index + 1
+    return after < len(words) and _is_name_word(words[after]) and _joined(text, words[index], words[after])
+
+
 def _joined(text: str, one: Word, two: Word) -> bool:
     gap = text[one.end : two.start]
     if gap in (" ", "\n") or (gap.isspace() and gap.count("\n") < 2 and len(gap) < 12):
         return True
-    abbreviated = one.text.lower() in en.TITLES or (len(one.text) == 1 and one.capital)
+    abbreviated = one.text.lower() in en.ABBREVIATED_TITLES or (len(one.text) == 1 and one.capital)
     return abbreviated and gap.startswith(".") and gap[1:].isspace() and gap.count("\n") < 2
 
 
@@ -125,13 +151,13 @@ def _take(text: str, words: list[Word], run: tuple[int, int], lower: Counter[str
             first += 1
     while end > first and not _is_name_word(words[end - 1]):
         end -= 1
-    if first >= end or (end - first == 1 and _is_furniture(words[first])):
+    if first >= end or (end - first == 1 and (_is_furniture(words[first]) or words[first].inner)):
         return
     start, stop = words[first].start, words[end - 1].end
     name = " ".join(text[start:stop].split())
     mentions = found.setdefault(name, Mentions(name=name))
     mentions.at(start, stop)
-    mentions.note("start" if at_start else "mid")
+    mentions.note("start" if at_start else "list" if text[start - 2 : start - 1] == "," else "mid")
     _note_neighbours(text, words, first, end, mentions)
 
 
@@ -147,6 +173,8 @@ def _starts_sentence(text: str, start: int) -> bool:
     before = text[max(0, start - _LOOK_BACK) : start]
     if before[-1:] == " " and before[-2:-1].isalnum():
         return False
+    if _SAYING.search(before):
+        return True  # as in the Bible: And God said, Let there be light
     if start > _LOOK_BACK:
         before = "¤" + before  # so that \A does not match inside the text
     return _START.search(before) is not None
@@ -182,6 +210,6 @@ def _kind(mentions: Mentions) -> str:
     seen = mentions.seen
     if seen.get("speech"):
         return "person"
-    if seen.get("in", 0) * 2 >= mentions.count and not seen.get("own"):
+    if seen.get("in", 0) * 2 >= mentions.count and not seen.get("own") and not mentions.name.isupper():
         return "place"
     return "name"

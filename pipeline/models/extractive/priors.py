@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from pipeline.models.extractive import words_en as en
 from pipeline.models.extractive.scripts import Script
@@ -13,7 +14,8 @@ _CAPITAL = re.compile(r"(?<![^\W\d_])[^\W\d_a-zß-öø-ÿа-яё][^\W\d_]*")
 _FIRST = re.compile(r"[^\W\d_]+")
 _QUOTES = re.compile(r"“[^”]*”?|‘[^’]{12,}’|「[^」]*」?|『[^』]*』?|\"[^\"]*\"?")
 _FURNITURE = re.compile(
-    r"copyright|all rights reserved|isbn|project gutenberg|https?:|www\.|\.(?:com|org|net)\b|e-?text|e-?book"
+    r"copyright|permission is|licen[cs]e|warrant(?:y|ies)|all rights reserved|isbn"
+    r"|project gutenberg|https?:|www\.|\.(?:com|org|net)\b|e-?text|e-?book"
     r"|translator'?s? note|author'?s? note|vote|subscribe|click|next page|sponsored|donat(?:e|ion)"
     r"|求月票|推荐票|推薦票|加更|打赏|打賞|本章未完|下一页|下一頁|手机用户|手機用戶|最新章节|最新章節|更新最快|收藏|书友|書友|作者的话",
     re.IGNORECASE,
@@ -42,6 +44,8 @@ _LEANING_HAN = (
     "乃",
 )
 _LEANING_JA = ("それ", "これ", "彼", "その", "この", "しかし", "だから", "すると", "そして", "もっとも")
+_MARKUP = re.compile(r"[*_`#|\[\]{}<>\\^=]")
+_UNENDED = 60  # letters without a full stop that may still be a sentence, such as a verse of scripture
 _UNBALANCED = (("“", "”"), ("「", "」"), ("『", "』"), ("(", ")"), ("（", "）"), ("《", "》"))
 
 
@@ -49,9 +53,21 @@ def prior(sentence: Sentence, script: Script) -> int:
     """A factor in thousandths; 0 for what is no sentence a person would quote."""
     text = sentence.text
     letters = len(_LETTER.findall(text))
-    if not sentence.ended or letters * 10 < len(text) * 6 or _FURNITURE.search(text):
+    if letters * 10 < len(text) * 6 and letters * 10 < (len(text) - _marks(text)) * 6:
         return 0
-    return _length(letters, script) * _speech(text, letters) // 1000 * _opening(text, script) // 1000
+    if _FURNITURE.search(text):
+        return 0
+    if not sentence.ended and letters < (_UNENDED if script is Script.SPACED else _UNENDED // 4):
+        return 0
+    factor = _length(letters, script) * _speech(text, letters) // 1000 * _opening(text, script) // 1000
+    if len(_MARKUP.findall(text)) > 1:
+        factor = factor * 400 // 1000
+    return factor if sentence.ended else factor * 50 // 1000
+
+
+def _marks(text: str) -> int:
+    """Vowel signs and the like, which are no letters but belong to them."""
+    return sum(unicodedata.category(mark).startswith("M") for mark in text)
 
 
 def _length(letters: int, script: Script) -> int:
@@ -59,7 +75,7 @@ def _length(letters: int, script: Script) -> int:
     size = letters if script is Script.SPACED else letters * 4
     if size < 28:
         return 30
-    for limit, factor in ((48, 400), (70, 750), (180, 1000), (240, 850), (320, 550), (480, 250)):
+    for limit, factor in ((48, 400), (70, 750), (160, 1000), (220, 850), (300, 550), (420, 250)):
         if size < limit:
             return factor
     return 80
@@ -68,7 +84,7 @@ def _length(letters: int, script: Script) -> int:
 def _speech(text: str, letters: int) -> int:
     """Talk tells less than the story does, and half a quotation reads broken."""
     if any(text.count(one) != text.count(two) for one, two in _UNBALANCED) or text.count('"') % 2:
-        return 150
+        return 40
     quoted = sum(len(_LETTER.findall(piece)) for piece in _QUOTES.findall(text))
     if quoted * 10 > letters * 8:
         return 250
@@ -80,7 +96,8 @@ def _speech(text: str, letters: int) -> int:
 def _opening(text: str, script: Script) -> int:
     """A sentence that leans on the one before it is a poor quotation."""
     if script is Script.HAN:
-        return 600 if text.startswith(_LEANING_HAN) else 1000
+        factor = 600 if text.startswith(_LEANING_HAN) else 1000
+        return factor * 500 // 1000 if text.count("、") > 3 else factor  # a list
     if script is Script.KANA:
         return 600 if text.startswith(_LEANING_JA) else 1000
     first = _FIRST.search(text)

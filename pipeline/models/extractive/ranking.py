@@ -71,5 +71,5 @@ def _by_gain(
 
 
 def alike(one: frozenset[str], two: frozenset[str]) -> bool:
-    """Whether two sentences say nearly the same: they share three fifths of the smaller one's units."""
-    return len(one & two) * 5 >= 3 * max(1, min(len(one), len(two)))
+    """Whether two sentences say nearly the same: they share half of the smaller one's units."""
+    return len(one & two) * 2 >= max(1, min(len(one), len(two)))

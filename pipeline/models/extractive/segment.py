@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pipeline.models.extractive.masking import BLANK
 from pipeline.models.extractive.scripts import Script
 
 _BLANK_LINES = re.compile(r"\n[^\S\n]*(?:\n[^\S\n]*)+")
 _MARKER = re.compile(r"[ \t]*(?:>[ \t]?)*[ \t]*(?:[-*+•·]|\(?\d{1,4}(?:[.):]\d{0,3})?|\(?[a-z][.)])[ \t]+(?=\S)")
 _QUOTED = re.compile(r"[ \t]*(?:>[ \t]?)+")
 _NOT_PROSE = re.compile(r"[ \t]*(?:#{1,6}\s|\||[=\-*_~]{3,}[ \t]*$|\+[-=+]+\+|:::|%[ \t]*$|\[[^\]]{1,60}\]:)")
-_ENDS = re.compile(r"[.!?…。！？؟۔।]+[\"'”’»」』）)\]*_]*")
+_ENDS = re.compile(r"(?:[.!?…。！？؟۔।]+|\d﴾)[\"'”’»」』）)\]*_]*")
 _STOPS_HAN = frozenset("。！？…!?")
 _SPACED_NEXT = re.compile(r"\s+[\"'“‘«(\[*_—–-]*[^\W_a-zà-öø-ÿа-я]")
 _ABBREVIATED = re.compile(
@@ -41,19 +42,19 @@ def collapse(piece: str, script: Script) -> str:
     return " ".join(joined.split())
 
 
-def paragraphs(masked: str, script: Script) -> Iterator[tuple[int, int]]:
-    """Spans of the paragraphs of prose: headings, tables, rules and verse are left out."""
+def paragraphs(masked: str, script: Script, *, verse: bool = False) -> Iterator[tuple[int, int]]:
+    """Spans of the paragraphs of prose: headings, tables and rules are left out, and verse unless it is asked for."""
     position = 0
     for blank in (*_BLANK_LINES.finditer(masked), None):
         end = blank.start() if blank else len(masked)
         if end > position:
-            yield from _block(masked, position, end, script)
+            yield from _block(masked, position, end, script, verse)
         position = blank.end() if blank else end
 
 
-def _block(masked: str, start: int, end: int, script: Script) -> Iterator[tuple[int, int]]:
+def _block(masked: str, start: int, end: int, script: Script, verse: bool) -> Iterator[tuple[int, int]]:
     lines = _lines(masked, start, end)
-    if _is_verse([masked[a:b] for a, b in lines], script):
+    if not verse and _is_verse([masked[a:b] for a, b in lines], script):
         return
     opened: int | None = None
     closed = start
@@ -94,7 +95,7 @@ def _starts_anew(masked: str, line: str, start: int) -> bool:
     if line[:1].isspace():
         return True
     before = masked[max(0, start - 8) : start].rstrip()[-1:]
-    return before in _STOPS_HAN or before in _CLOSE
+    return before in _STOPS_HAN or before in _CLOSE or before == BLANK
 
 
 def _is_verse(lines: list[str], script: Script) -> bool:
@@ -106,10 +107,10 @@ def _is_verse(lines: list[str], script: Script) -> bool:
     return widest < (16 if script is not Script.SPACED else 52)
 
 
-def sentences(text: str, masked: str, script: Script) -> list[Sentence]:
-    """The sentences of the prose of `text`, in reading order."""
+def sentences(text: str, masked: str, script: Script, *, verse: bool = False) -> list[Sentence]:
+    """The sentences of the prose of `text`, in reading order; of its verse too where asked."""
     found = []
-    for start, end in paragraphs(masked, script):
+    for start, end in paragraphs(masked, script, verse=verse):
         for a, b in _cut(masked, start, end, script):
             a, b = _strip(text, a, b)
             if a < b:
@@ -134,7 +135,7 @@ def _cut(masked: str, start: int, end: int, script: Script) -> Iterator[tuple[in
         stop = match.end()
         if stop >= end:
             break
-        if not _is_end(masked, match, script) or _inside_quote(masked, opened, stop):
+        if not _is_end(masked, opened, match, script) or _inside_quote(masked, opened, stop):
             continue
         yield opened, stop
         opened = stop
@@ -142,16 +143,22 @@ def _cut(masked: str, start: int, end: int, script: Script) -> Iterator[tuple[in
         yield opened, end
 
 
-def _is_end(masked: str, match: re.Match[str], script: Script) -> bool:
+def _is_end(masked: str, opened: int, match: re.Match[str], script: Script) -> bool:
     mark = match.group()
     if script is not Script.SPACED:
-        if mark[0] not in _STOPS_HAN:
-            return False
-        # “…。”他说: the words go on after the quotation.
-        return mark[-1] not in _CLOSE or masked[match.end()] in "\n 　“「『"
+        return mark[0] in _STOPS_HAN and (mark[-1] not in _CLOSE or _quote_ends(masked, opened, match))
     if not _SPACED_NEXT.match(masked, match.end()):
         return False
     return mark[0] != "." or not _ABBREVIATED.search(masked, max(0, match.start() - 8), match.start() + 1)
+
+
+def _quote_ends(masked: str, opened: int, match: re.Match[str]) -> bool:
+    """Whether the sentence ends with its quotation: yes in 他说：“…。” and no in “…。”他说。"""
+    if masked[match.end()] in "\n 　“「『":
+        return True
+    quote = _OPEN[_CLOSE.index(match.group()[-1])]
+    begun = masked.rfind(quote, opened, match.start())
+    return begun > opened and masked[begun - 1] in "：:，,"
 
 
 def _inside_quote(masked: str, start: int, stop: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipeline.models.extractive import ranking
+from pipeline.models.extractive.leads import lead_units
 from pipeline.models.extractive.masking import mask
 from pipeline.models.extractive.priors import prior
 from pipeline.models.extractive.scripts import Script, script_of
@@ -12,6 +13,7 @@ from pipeline.models.extractive.segment import Sentence
 from pipeline.models.extractive.segment import sentences as sentences_of
 from pipeline.ops.values import Json, OpOutput, Span
 
+_NEARBY = 60  # items before and after that a formula is looked for in
 _BATCH = 400  # sentences ranked at once: a chunk has some forty; this bounds the time for freak input
 
 
@@ -23,7 +25,7 @@ def summarize(text: str, *, sentences: int = 5) -> OpOutput:
     """
     masked = mask(text)
     script = script_of(masked)
-    found = sentences_of(text, masked, script)
+    found = sentences_of(text, masked, script) or sentences_of(text, masked, script, verse=True)
     best: list[tuple[Sentence, int]] = []
     for first in range(0, len(found), _BATCH):
         best += _ranked(found[first : first + _BATCH], script, sentences)
@@ -37,7 +39,10 @@ def summarize(text: str, *, sentences: int = 5) -> OpOutput:
 
 def _ranked(found: Sequence[Sentence], script: Script, wanted: int) -> list[tuple[Sentence, int]]:
     contents = [ranking.content(sentence.text, script) for sentence in found]
-    priors = [prior(sentence, script) for sentence in found]
+    priors = [
+        _unformulaic(prior(sentence, script), index, contents) if contents[index] else 0
+        for index, sentence in enumerate(found)
+    ]
     chosen = ranking.pick(contents, priors, ranking.worth(contents), wanted)
     return [(found[index], weight) for index, weight in chosen if weight > 0]
 
@@ -55,7 +60,9 @@ def fold_summary(children: Sequence[Json], *, sentences: int) -> OpOutput:
     script = script_of(" ".join(item["text"] for _, _, item in items[:200]))
     contents = [ranking.content(item["text"], script) for _, _, item in items]
     worths = ranking.worth(contents)
-    weights = [int(item["weight"]) for _, _, item in items]
+    for unit in lead_units([item["text"] for _, _, item in items], script) & worths.keys():
+        worths[unit] = worths[unit] * 3 // 2
+    weights = [_unformulaic(int(item["weight"]), index, contents) for index, (_, _, item) in enumerate(items)]
     chosen: dict[int, int] = {}
     told: set[str] = set()
     for run in _runs(items, len(children), sentences):
@@ -67,6 +74,13 @@ def fold_summary(children: Sequence[Json], *, sentences: int) -> OpOutput:
         for index in sorted(chosen)
     ]
     return OpOutput(value={"sentences": value})
+
+
+def _unformulaic(weight: int, index: int, contents: Sequence[frozenset[str]]) -> int:
+    """A sentence that the book says again and again tells little, however often it is chosen."""
+    nearby = range(max(0, index - _NEARBY), min(len(contents), index + _NEARBY + 1))
+    again = sum(ranking.alike(contents[index], contents[other]) for other in nearby) - 1
+    return weight // (1 + again)
 
 
 def _runs(items: Sequence[tuple[int, int, Json]], children: int, wanted: int) -> list[list[int]]:
@@ -99,6 +113,6 @@ def _take_best(
     if not left:
         return False
     best = max(left, key=added)
-    chosen[best] = max(1, weights[best])
+    chosen[best] = weights[best]
     told |= contents[best]
     return True

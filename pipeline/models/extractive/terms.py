@@ -30,7 +30,8 @@ def is_expository(masked: str) -> bool:
     """Whether the text explains rather than tells: few personal pronouns."""
     words = [word.lower() for word in _WORD.findall(masked)]
     personal = sum(word in en.PRONOUNS for word in words)
-    return len(words) >= 40 and personal * 1000 <= _PRONOUNS_IN_1000 * len(words)
+    telling = sum(word in en.TELLING for word in words)
+    return len(words) >= 40 and personal * 1000 <= _PRONOUNS_IN_1000 * len(words) and telling * 400 < len(words)
 
 
 def find_terms(masked: str) -> list[Mentions]:

@@ -50,8 +50,9 @@ CALENDAR: frozenset[str] = words(
 FURNITURE: frozenset[str] = words(
     """
     appendix author book chap chapter chapters contents copyright ebook edition editor epilogue example figure footnote
-    foreword gutenberg heading index introduction issue isbn item license note notes number page paragraph preface
-    project prologue ps section sections subsection table title transcriber translator verse version vol volume warning
+    foreword gutenberg heading index introduction issue isbn item license listing note notes number page paragraph
+    preface project prologue ps section sections subsection table title transcriber translator verse version vol volume
+    warning
     """
 )
 
@@ -67,11 +68,17 @@ TITLES: frozenset[str] = words(
     """
 )
 
-FEMALE_TITLES: frozenset[str] = words(
-    """
-    abbess aunt baroness countess dame dona duchess empress frau lady madam madame mademoiselle marquise miss mlle mme
-    mrs ms princess queen senora signora sister tsaritsa widow
-    """
+# Written with a full stop that ends no sentence.
+ABBREVIATED_TITLES: frozenset[str] = words("mr mrs ms dr st messrs capt col gen lt sgt rev hon prof mme mlle")
+
+# Closed classes that are part of a name where they are capitalised inside a sentence: Old Riverman, the First Breath.
+NAME_ADJECTIVES: frozenset[str] = words(
+    "best five first four good last little nine old one poor second six ten third three true two"
+)
+
+# Verbs of saying that mark a story rather than an explanation.
+TELLING: frozenset[str] = words(
+    "answered asked cried exclaimed muttered replied said saith shouted sighed spake whispered"
 )
 
 SPEECH: frozenset[str] = words(

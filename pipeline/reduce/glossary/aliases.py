@@ -49,17 +49,27 @@ def _join_titles(by_key: Mapping[str, list[Kept]], gone: set[int]) -> None:
             titled[bare][title].append(key)
     for bare, titles in sorted(titled.items()):
         target = _single(by_key, bare)
-        if target is None or target.kind not in ("person", "name"):
+        if target is None or target.kind not in ("person", "name") or _is_family(bare, by_key):
             continue
         counts = {title: sum(entry.count for key in keys for entry in by_key[key]) for title, keys in titles.items()}
         main = min(counts, key=lambda title: (-counts[title], title))
         if counts[main] * 1000 < sum(counts.values()) * _ONE_TITLE:
             continue
         for key in titles[main]:
-            for entry in by_key[key]:
+            for entry in by_key[key] if counts[main] > 1 else []:
                 target.absorb(entry, entry.name)
                 target.kind = "person"
                 gone.add(id(entry))
+
+
+def _is_family(bare: str, by_key: Mapping[str, list[Kept]]) -> bool:
+    """Whether several full names end in this one: then a title before it may mean any of them."""
+    ending = " " + bare
+    full = 0
+    for key, entries in by_key.items():
+        if key.endswith(ending) and not en.TITLES & {word.rstrip(".") for word in key.split()}:
+            full += " of " not in key and sum(entry.count for entry in entries) > 2
+    return full > 1
 
 
 def _join_starts(by_key: Mapping[str, list[Kept]], candidates: Mapping[str, Candidate], gone: set[int]) -> None:

@@ -41,4 +41,4 @@ def _family(candidate: Candidate) -> str:
         return "han"
     if "particle" in seen or "kana" in seen:
         return "kana"
-    return "spaced" if "mid" in seen or "start" in seen or "term" in seen else "trusted"
+    return "spaced" if seen.keys() & {"mid", "start", "list", "term"} else "trusted"

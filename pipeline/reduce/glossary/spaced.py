@@ -8,6 +8,7 @@ from pipeline.models.extractive import words_en as en
 from pipeline.ops.values import Json
 from pipeline.reduce.glossary.candidates import Candidate, Kept, members_of
 
+_LEAST_SHARE = 20  # a second kind needs at least one mention in so many
 _SENSE_SHARE = 200  # thousandths of the typed mentions that a second kind needs to be a sense of its own
 
 
@@ -24,6 +25,8 @@ def judge(candidates: Mapping[str, Candidate]) -> list[Kept]:
 def _is_name(candidate: Candidate) -> bool:
     words = candidate.key.replace(".", "").split()
     middle, lower, count = candidate.sum("mid"), candidate.sum("lower"), candidate.count
+    if not middle and not lower:
+        middle = candidate.sum("list") // 2  # only ever named after a comma
     if count < 2 and not (len(words) > 1 and middle):
         return False
     if candidate.share("a") > 250:
@@ -45,10 +48,16 @@ def _senses(candidate: Candidate) -> list[Kept]:
     if not typed:
         return [_kept("name", candidate.entries)]
     best = min(typed, key=lambda kind: (-typed[kind], kind))
-    apart = {kind for kind in typed if kind != best and _is_sense(by_kind[kind], typed[kind], sum(typed.values()))}
+    apart = {
+        kind
+        for kind in typed
+        if kind != best
+        and typed[kind] * _LEAST_SHARE >= candidate.count
+        and _is_sense(by_kind[kind], typed[kind], sum(typed.values()))
+    }
     rest = [entry for entry in candidate.entries if entry["kind"] not in apart]
     senses = [_kept(kind, by_kind[kind]) for kind in sorted(apart)]
-    return [_kept(best if _is_shown(typed[best], candidate.count) else "name", rest), *senses]
+    return [_kept(best if _is_shown(best, typed[best], candidate) else "name", rest), *senses]
 
 
 def _is_sense(entries: list[Json], count: int, typed: int) -> bool:
@@ -56,8 +65,11 @@ def _is_sense(entries: list[Json], count: int, typed: int) -> bool:
     return count * 1000 >= typed * _SENSE_SHARE and parts >= 2
 
 
-def _is_shown(typed: int, count: int) -> bool:
-    return typed * 20 >= count
+def _is_shown(kind: str, typed: int, candidate: Candidate) -> bool:
+    """Whether the kind of some mentions may stand for all: "in" is said of more than places, so they need more."""
+    if kind != "place":
+        return typed * 20 >= candidate.count
+    return typed * 10 >= candidate.count and (typed == candidate.count or candidate.share("the") < 300)
 
 
 def _kept(kind: str, entries: list[Json]) -> Kept:
