@@ -1,0 +1,90 @@
+"""Chapter numbers that are double, missing, misprinted or out of order: reported, never repaired."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pipeline.read.contents import title_key
+from pipeline.read.reading import ReadWarning
+
+MAX_WARNINGS = 1000
+_FEW = 12
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Numbered:
+    """A heading with a number."""
+
+    number: int
+    title: str
+    line: int
+
+
+def number_warnings(scopes: Sequence[Sequence[Numbered]]) -> list[ReadWarning]:
+    """What is odd about the numbers; each scope counts by itself (the chapters of a book that restarts at one)."""
+    warnings: list[ReadWarning] = []
+    for scope in scopes:
+        for warning in _scope_warnings(scope):
+            if len(warnings) >= MAX_WARNINGS:
+                message = f"more than {MAX_WARNINGS} oddities of chapter numbers; the rest is not listed"
+                return [*warnings, ReadWarning(code="chapter-numbers", message=message)]
+            warnings.append(warning)
+    return warnings
+
+
+def _scope_warnings(scope: Sequence[Numbered]) -> Iterator[ReadWarning]:
+    printed = {heading.number for heading in scope}
+    seen: dict[int, Numbered] = {}
+    highest: int | None = None
+    for index, heading in enumerate(scope):
+        number = heading.number
+        following = scope[index + 1].number if index + 1 < len(scope) else None
+        expected = None if highest is None else highest + 1
+        if expected is not None and number != expected and following == expected + 1 and not _doubles(seen, heading):
+            message = f"{heading.title!r} stands where chapter {expected} is due"
+            yield ReadWarning(code="chapter-misnumbered", message=message, line=heading.line)
+            highest = expected
+            printed.add(expected)
+            continue
+        yield from _place(seen, heading, highest, printed)
+        seen.setdefault(number, heading)
+        highest = number if highest is None else max(highest, number)
+
+
+def _place(
+    seen: dict[int, Numbered], heading: Numbered, highest: int | None, printed: set[int]
+) -> Iterator[ReadWarning]:
+    number, line = heading.number, heading.line
+    first = seen.get(number)
+    if first is not None:
+        if title_key(first.title) == title_key(heading.title):
+            message = f"{heading.title!r} comes twice, first on line {first.line}"
+            yield ReadWarning(code="chapter-duplicate", message=message, line=line)
+        else:
+            message = (
+                f"chapter {number} comes more than once: {first.title!r} on line {first.line}, then {heading.title!r}"
+            )
+            yield ReadWarning(code="chapter-number-twice", message=message, line=line)
+    elif highest is not None and number < highest:
+        message = f"{heading.title!r} comes after chapter {highest}"
+        yield ReadWarning(code="chapter-out-of-order", message=message, line=line)
+    elif highest is not None and number > highest + 1:
+        yield from _missing(range(highest + 1, number), printed, line)
+
+
+def _missing(gap: range, printed: set[int], line: int) -> Iterator[ReadWarning]:
+    if len(gap) > 10_000:
+        absent = [gap[0], gap[-1]]
+        what = f"chapters {gap[0]} to {gap[-1]} are"
+    else:
+        absent = [number for number in gap if number not in printed]
+        listed = ", ".join(map(str, absent[:_FEW])) + (", …" if len(absent) > _FEW else "")
+        what = f"chapter {listed} is" if len(absent) == 1 else f"chapters {listed} are"
+    if absent:
+        yield ReadWarning(code="chapter-missing", message=f"{what} missing before line {line}", line=line)
+
+
+def _doubles(seen: dict[int, Numbered], heading: Numbered) -> bool:
+    first = seen.get(heading.number)
+    return first is not None and title_key(first.title) == title_key(heading.title)

@@ -1,0 +1,129 @@
+"""Which reader reads what: media types by content first and by name second, readers by media type."""
+
+from __future__ import annotations
+
+import re
+
+from pipeline.errors import ReadError
+from pipeline.read.markdown_reader import MarkdownReader
+from pipeline.read.reading import Reader, Reading, ReadOptions, Source
+from pipeline.read.text import TextReader
+
+HEAD_BYTES = 1 << 16
+
+# How files of other kinds begin: (offset, bytes, media type).
+_MAGIC = (
+    (0, b"%PDF-", "application/pdf"),
+    (0, b"\x1f\x8b", "application/gzip"),
+    (0, b"BZh", "application/x-bzip2"),
+    (0, b"\xfd7zXZ\0", "application/x-xz"),
+    (0, b"(\xb5/\xfd", "application/zstd"),
+    (0, b"7z\xbc\xaf\x27\x1c", "application/x-7z-compressed"),
+    (0, b"Rar!\x1a\x07", "application/vnd.rar"),
+    (0, b"{\\rtf", "application/rtf"),
+    (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/msword"),
+    (0, b"\x89PNG\r\n\x1a\n", "image/png"),
+    (0, b"\xff\xd8\xff", "image/jpeg"),
+    (0, b"GIF8", "image/gif"),
+    (0, b"SQLite format 3\0", "application/vnd.sqlite3"),
+    (0, b"\x7fELF", "application/x-executable"),
+    (0, b"MZ\x90", "application/x-executable"),
+    (60, b"BOOKMOBI", "application/x-mobipocket-ebook"),
+    (257, b"ustar", "application/x-tar"),
+)
+_NAMES = {
+    "application/pdf": "a PDF",
+    "application/gzip": "a gzip file",
+    "application/x-bzip2": "a bzip2 file",
+    "application/x-xz": "an xz file",
+    "application/zstd": "a Zstandard file",
+    "application/x-7z-compressed": "a 7z archive",
+    "application/vnd.rar": "a RAR archive",
+    "application/rtf": "an RTF document",
+    "application/msword": "an old Word or other OLE document",
+    "image/png": "a PNG image",
+    "image/jpeg": "a JPEG image",
+    "image/gif": "a GIF image",
+    "application/vnd.sqlite3": "an SQLite database",
+    "application/x-executable": "a program",
+    "application/x-mobipocket-ebook": "a Kindle book",
+    "application/x-tar": "a tar archive",
+    "application/epub+zip": "an EPUB",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "a Word document",
+    "application/zip": "a ZIP archive",
+    "text/html": "an HTML page",
+    "application/xhtml+xml": "an XHTML page",
+    "application/x-fictionbook+xml": "a FictionBook",
+}
+_MARKDOWN_NAMES = (".md", ".markdown", ".mdown", ".mkd")
+_HTML = re.compile(
+    rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*(?:<!doctype\s+html|<html[\s>])", re.IGNORECASE | re.DOTALL
+)
+_FICTION_BOOK = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<FictionBook[\s>]")
+
+_readers: dict[str, Reader] = {}
+
+
+def register(reader: Reader) -> None:
+    """Make a reader known for its media types; a later one takes the place of an earlier one."""
+    for media_type in reader.media_types:
+        _readers[media_type] = reader
+
+
+def reader_for(media_type: str) -> Reader | None:
+    """The reader of a media type, or None."""
+    return _readers.get(media_type)
+
+
+def media_type_of(name: str, head: bytes) -> str:
+    """The media type of a file by its first bytes (64 KiB are enough), and where they are text by its name."""
+    for offset, magic, media_type in _MAGIC:
+        if head.startswith(magic, offset):
+            return media_type
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return _zip_type(head)
+    start = (
+        head[:4096]
+        .replace(b"\0", b"")
+        .removeprefix(b"\xef\xbb\xbf")
+        .removeprefix(b"\xff\xfe")
+        .removeprefix(b"\xfe\xff")
+    )
+    if _HTML.match(start):
+        return "application/xhtml+xml" if start.lstrip().startswith(b"<?xml") else "text/html"
+    if _FICTION_BOOK.match(start):
+        return "application/x-fictionbook+xml"
+    return "text/markdown" if name.lower().endswith(_MARKDOWN_NAMES) else "text/plain"
+
+
+def read(source: Source, options: ReadOptions | None = None, media_type: str | None = None) -> Reading:
+    """Read a source by the reader of its media type (found when not given).
+
+    Raises ReadError with one line that says what is wrong, UsageError for an encoding that does not exist.
+    """
+    if media_type is None:
+        with source.open() as stream:
+            try:
+                head = stream.read(HEAD_BYTES)
+            except OSError as error:
+                raise ReadError(f"{source.name} cannot be read: {error.strerror or error}") from error
+        if not head:
+            raise ReadError(f"{source.name} is empty")
+        media_type = media_type_of(source.name, head)
+    reader = reader_for(media_type)
+    if reader is None:
+        what = _NAMES.get(media_type, f"of type {media_type}")
+        raise ReadError(f"{source.name} is {what}, which this version cannot read")
+    return reader.read(source, options or ReadOptions())
+
+
+def _zip_type(head: bytes) -> str:
+    if b"application/epub+zip" in head[:200] or b"META-INF/container.xml" in head:
+        return "application/epub+zip"
+    if b"word/" in head or b"[Content_Types].xml" in head[:100]:
+        return "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+    return "application/zip"
+
+
+register(TextReader())
+register(MarkdownReader())

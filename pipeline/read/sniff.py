@@ -1,0 +1,61 @@
+"""Encodings that show in a file's first bytes: byte order marks, and UTF-16/32 without one by its NUL pattern."""
+
+from __future__ import annotations
+
+import codecs
+
+# UTF-32 before UTF-16: the mark of UTF-32-LE begins with that of UTF-16-LE.
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_SAMPLE = 1 << 16
+_ALWAYS_IN_CJK = frozenset("\n\r 　。，、“”「」")
+_PLAUSIBLE = ((0x20, 0x7E), (0xA0, 0x24F), (0x370, 0x6FF), (0x900, 0xE7F), (0x2010, 0x2044), (0x3000, 0x9FFF),
+              (0xAC00, 0xD7A3), (0xFF00, 0xFFEF))  # fmt: skip
+
+
+def sniff(head: bytes) -> str | None:
+    """The encoding that the first bytes of a file show, or None when they show none."""
+    for mark, encoding in _MARKS:
+        if head.startswith(mark):
+            return encoding
+    sample = head[:_SAMPLE]
+    if b"\0" not in sample:
+        return None
+    return _utf32(sample) or _utf16(sample)
+
+
+def _utf32(sample: bytes) -> str | None:
+    """Every character below U+110000 leaves the outer byte NUL and the next one at 0x10 or less."""
+    size = len(sample) // 4 * 4
+    for encoding, outer, inner, low in (("utf-32-le", 3, 2, 0), ("utf-32-be", 0, 1, 3)):
+        plain = size >= 8 and not any(sample[outer:size:4]) and all(byte <= 0x10 for byte in sample[inner:size:4])
+        if plain and sum(1 for byte in sample[low:size:4] if byte) > size // 8:
+            return encoding
+    return None
+
+
+def _utf16(sample: bytes) -> str | None:
+    size = len(sample) // 2 * 2
+    even, odd = sample[0:size:2].count(0), sample[1:size:2].count(0)
+    units = size // 2
+    for encoding, high, low in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
+        if units >= 4 and high * 5 >= units and low * 50 <= units:
+            return encoding
+        # Chinese, Japanese or Korean: NULs are few (line ends, spaces) and all on one side, most bytes are above ASCII.
+        if high and not low and _is_eastern(sample[:size], encoding):
+            return encoding
+    return None
+
+
+def _is_eastern(sample: bytes, encoding: str) -> bool:
+    above = len(sample) - len(sample.translate(None, bytes(range(0x80, 0x100))))
+    if above * 5 < len(sample):
+        return False
+    text = sample.decode(encoding, "replace")
+    likely = sum(any(low <= ord(char) <= high for low, high in _PLAUSIBLE) or char in "\n\r\t" for char in text)
+    return likely >= 0.97 * len(text) and not _ALWAYS_IN_CJK.isdisjoint(text)
