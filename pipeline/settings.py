@@ -37,6 +37,7 @@ class Settings(BaseModel):
     tokenizer: str | None = None  # a tokenizer.json, or "characters"; None: the built-in one
     lease_s: Annotated[float, Field(gt=0.2, le=3600)] = 30
     reconcile_s: Annotated[float, Field(gt=0.01, le=3600)] = 2
+    op_slots: Annotated[int, Field(ge=1, le=4096)] = 4  # calls in flight of ops that ask no model
     window_per_slot: Annotated[float, Field(ge=1, le=1000)] = 2  # tasks in flight for each slot of the model
     ops: tuple[str, ...] = ()  # modules with ops of the user's own
     debug: bool = False

@@ -1,0 +1,1 @@
+"""Execution: the Celery app and its tasks, ingest, planning, dispatch, leases, the embedded runner."""

@@ -67,14 +67,6 @@ class ResultRepository:
             found.update((key, (output, spans)) for key, output, spans in self._connection.execute(query).tuples())
         return found
 
-    def by_output(self, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Outputs by their own hash, of results that a step's tasks name."""
-        found: dict[bytes, bytes] = {}
-        for part in batches(hashes):
-            query = select(ResultRow.output_sha256, ResultRow.output).where(ResultRow.output_sha256.in_(part))
-            found.update(self._connection.execute(query).tuples().all())
-        return found
-
     def get(self, key: bytes) -> dict[str, Any] | None:
         """All columns of one result."""
         row = self._connection.execute(select(ResultRow.__table__).where(ResultRow.key == key)).mappings().one_or_none()

@@ -9,12 +9,13 @@ from sqlalchemy import bindparam, case, exists, func, insert, literal_column, nu
 from sqlalchemy.engine import Connection
 
 from db.dialect import batches
-from db.tables import AttemptRow, ResultRow, StepRow, TaskRow
+from db.tables import AttemptRow, KeyLeaseRow, ResultRow, StepRow, TaskRow
 from db.values import Claim, NewAttempt, NewTask, Overdue, Task
 from pipeline.states import TASK_OPEN, TaskState
 
 # Written out, not bound: SQLite uses a partial index only where the statement's own text implies it.
 _IS_WAITING = TaskRow.state == literal_column("'waiting_key'")
+_STRANDED = _IS_WAITING & ~exists().where(KeyLeaseRow.key == TaskRow.key)
 _UNLEASED: dict[str, Any] = {"lease_owner": None, "lease_until_ms": None}
 _CLAIM = (
     TaskRow.id,
@@ -269,6 +270,14 @@ class TaskRepository:
             query = query.with_for_update(skip_locked=True)
         return [_overdue(row) for row in self._connection.execute(query)]
 
+    def stranded(self) -> bool:
+        """Does a task wait for a key that nobody computes?"""
+        return bool(self._connection.execute(select(exists().where(_STRANDED))).scalar_one())
+
+    def free_stranded(self) -> None:
+        """Tasks that wait for a key that nobody computes are ready again."""
+        self._connection.execute(update(TaskRow).where(_STRANDED).values(state=TaskState.READY))
+
     def next_due_ms(self, step_ids: Sequence[int]) -> int | None:
         """When the next delayed retry of steps is due."""
         query = select(func.min(TaskRow.not_before_ms)).where(
@@ -301,16 +310,16 @@ class TaskRepository:
             found[step_id]["retrying"] = found[step_id].get("retrying", 0) + int(retrying)
         return found
 
-    def outputs(self, step_id: int) -> Iterator[tuple[int, bytes | None, int]]:
-        """(ordinal, output hash or None for a hole, bytes of the output) of a step's tasks, in order."""
+    def outputs(self, step_id: int) -> Iterator[tuple[int, bytes | None, bytes | None, int]]:
+        """(ordinal, key, output hash, bytes of the output) of a step's tasks, in order; None, None, 0 for a hole."""
         query = (
-            select(TaskRow.ordinal, ResultRow.output_sha256, func.coalesce(func.length(ResultRow.output), 0))
+            select(TaskRow.ordinal, ResultRow.key, ResultRow.output_sha256, func.length(ResultRow.output))
             .join(ResultRow, (ResultRow.key == TaskRow.key) & (TaskRow.state == TaskState.DONE), isouter=True)
             .where(TaskRow.step_id == step_id)
             .order_by(TaskRow.ordinal)
         )
         for row in self._connection.execute(query.execution_options(yield_per=5000)):
-            yield row[0], row[1], row[2]
+            yield row[0], row[1], row[2], row[3] or 0
 
     def keys(self, step_id: int, ordinals: Sequence[int] | None = None) -> dict[int, bytes]:
         """Keys of a step's finished tasks by ordinal."""
@@ -409,5 +418,6 @@ def _overdue(row: Any) -> Overdue:
 
 
 def _task(row: Any) -> Task:
-    values: Any = tuple(row)
-    return Task(*values[:4], TaskState(values[4]), *values[5:])
+    values: list[Any] = list(row)
+    values[4] = TaskState(values[4])
+    return Task(*values)

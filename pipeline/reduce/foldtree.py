@@ -101,6 +101,12 @@ class FoldTree:
         children = [child for ref in self._items[scope] if (child := self._child(ref)) is not None]
         return grouped(children, self._budget)
 
+    def output(self, ref: Ref) -> Child:
+        """The output a ref stands for; it is no hole, for holes are left out of the tree."""
+        child = self._child(ref)
+        assert child is not None
+        return child
+
     def _child(self, ref: Ref) -> Child | None:
         return self._levels[ref.level][ref.ordinal]
 

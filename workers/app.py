@@ -1,0 +1,17 @@
+"""The Celery app. Nothing here opens a connection: embedded mode runs the same task bodies by `apply`."""
+
+from __future__ import annotations
+
+from celery import Celery
+
+app = Celery("octavo", include=["workers.tasks"])
+app.conf.update(
+    task_ignore_result=True,
+    task_acks_late=True,
+    task_reject_on_worker_lost=False,  # the database knows what was lost; the broker is a doorbell
+    task_serializer="json",
+    accept_content=["json"],
+    worker_prefetch_multiplier=1,
+    worker_hijack_root_logger=False,
+    broker_connection_retry_on_startup=True,
+)

@@ -1,0 +1,48 @@
+"""Claim ready tasks for this process: a lease on the task and one on its key, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from db.database import Database, Repositories
+from db.values import Claim
+from workers.clock import now_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a claim gave: tasks to run, and how many others it moved on (hits, or waiting for their key)."""
+
+    claims: list[Claim]
+    moved: int
+
+
+def claim(
+    database: Database, step_ids: Sequence[int], *, limit: int, owner: str, lease_ms: int, suspects: bool = False
+) -> Taken:
+    """Take at most `limit` ready tasks of the steps. `suspects` takes one that lost two leases, to run alone."""
+    if not step_ids or limit <= 0:
+        return Taken([], 0)
+    now = now_ms()
+    with database.write() as rows:
+        found = rows.tasks.candidates(step_ids, now_ms=now, limit=limit, suspects=suspects)
+        if not found:
+            return Taken([], 0)
+        return _lease(rows, found, owner, now, now + lease_ms)
+
+
+def _lease(rows: Repositories, found: Sequence[Claim], owner: str, now: int, until: int) -> Taken:
+    wanted = [(item.key, item.id, item.epoch + 1) for item in found]
+    got = rows.leases.acquire(wanted, owner=owner, now_ms=now, until_ms=until)
+    # The memo is asked after the key is held: whoever held it before has committed by then, or never will.
+    present = rows.results.present([item.key for item in found])
+    hits = [item for item in found if item.key in present]
+    ours = [item for item in found if item.id in got and item.key not in present]
+    waiting = [item.id for item in found if item.id not in got and item.key not in present]
+    rows.tasks.hit([item.id for item in hits])
+    rows.leases.release([item.key for item in hits if item.id in got], owner=owner)
+    rows.tasks.wait_for_key(waiting)
+    rows.tasks.lease([item.id for item in ours], owner=owner, until_ms=until)
+    claims = [replace(item, epoch=item.epoch + 1, attempt=item.attempt + 1) for item in ours]
+    return Taken(claims, len(found) - len(claims))

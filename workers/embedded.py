@@ -1,0 +1,201 @@
+"""The embedded runner: the dispatcher, its lanes and the committer in one process, over the same task bodies."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from db.values import Job, Step
+from pipeline.states import JOB_ENDED, JobState, StepState
+from workers.claim import claim
+from workers.clock import now_ms
+from workers.commit import Committer
+from workers.execute import Executor, Loader, Work
+from workers.lanes import Lane
+from workers.planning.context import JobContext
+from workers.planning.maps import unblock
+from workers.planning.plan import LOCAL, StepPlan
+from workers.reconcile import reconcile
+from workers.runtime import Runtime
+from workers.transitions import advance
+
+IDLE_S = 0.05
+TICK_S = 0.25
+UNBLOCK = 1000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Beat:
+    """What a runner tells while it works."""
+
+    job: Job
+    steps: list[Step]
+
+
+class EmbeddedRunner:
+    """Works on one job until it ends, is paused, or `stop` is called. Several processes may work on one job."""
+
+    def __init__(self, runtime: Runtime, job_id: UUID, on_beat: Callable[[Beat], None] | None = None) -> None:
+        self._runtime = runtime
+        self._database = runtime.database
+        self._owner = runtime.lock.owner
+        self._job_id = job_id
+        self._on_beat = on_beat
+        self._wake = threading.Event()
+        self._stop = threading.Event()
+        self._loader = Loader(runtime.database, runtime.ops)
+        self._lease_ms = int(runtime.settings.lease_s * 1000)
+        self._lanes: dict[str, Lane] = {}
+        self._committer = Committer(runtime.database, self._owner, self._ended)
+        self._executor = Executor(runtime, self._committer.submit)
+        self._last_tick = self._last_beat = self._last_reconcile = 0.0
+
+    def stop(self) -> None:
+        """Begin nothing new; `run` returns when what is running is committed."""
+        self._stop.set()
+        self._wake.set()
+
+    def run(self, task_id: int, epoch: int) -> None:
+        """Run a task that this process holds under this epoch (workers.tasks.Engine)."""
+        for lane in self._lanes.values():
+            work = lane.get(task_id, epoch)
+            if work is not None:
+                self._executor.run(work)
+                return
+
+    def work(self) -> Job:
+        """Work until the job ends, pauses or is stopped; gives the job as it then is."""
+        context = self._loader.context(self._job_id)
+        self._open_lanes(context)
+        try:
+            while not self._stop.is_set():
+                self._wake.clear()
+                job = self._tick(context)
+                if job is not None and (job.state in JOB_ENDED or job.state is JobState.PAUSED):
+                    break
+                if self._committer.failure:
+                    break
+                moved = self._fill(context)
+                if not moved and not self._advance(context):
+                    self._wake.wait(IDLE_S)
+        finally:
+            self._shut()
+        if self._committer.failure:
+            raise self._committer.failure
+        with self._database.read() as rows:
+            found = rows.jobs.get(self._job_id)
+        assert found is not None
+        return found
+
+    def _open_lanes(self, context: JobContext) -> None:
+        for plan in context.plans:
+            if plan.lane not in self._lanes:
+                slots = self._runtime.model(plan.model).slots if plan.model else self._runtime.settings.op_slots
+                window = max(2, int(slots * self._runtime.settings.window_per_slot))
+                self._lanes[plan.lane] = Lane(plan.lane, slots, window)
+                self._lanes[plan.lane].start(self)
+        self._lanes.setdefault(LOCAL, Lane(LOCAL, 0, 0))
+
+    def _ended(self, works: Sequence[Work]) -> None:
+        for work in works:
+            self._lanes[work.plan.lane].ended(work)
+        self._wake.set()
+
+    @property
+    def _in_flight(self) -> int:
+        return sum(lane.in_flight for lane in self._lanes.values())
+
+    def _fill(self, context: JobContext) -> bool:
+        """Top up every lane; says whether anything moved."""
+        with self._database.read() as rows:
+            steps = [step for step in rows.jobs.steps(self._job_id) if step.state is not StepState.COMPLETE]
+        moved = self._unblock(context, steps)
+        for lane in self._lanes.values():
+            room = lane.room
+            ids = [step.id for step in steps if context.plan_of(step).lane == lane.name]
+            if room and ids:
+                moved |= self._claim(lane, ids, room)
+        if not moved and self._in_flight == 0 and steps:
+            moved = self._claim_suspect(context, steps)
+        return moved
+
+    def _claim(self, lane: Lane, step_ids: list[int], limit: int, *, suspects: bool = False) -> bool:
+        taken = claim(
+            self._database, step_ids, limit=limit, owner=self._owner, lease_ms=self._lease_ms, suspects=suspects
+        )
+        if taken.claims:
+            lane.put(self._loader.load(taken.claims))
+        return bool(taken.claims) or taken.moved > 0
+
+    def _claim_suspect(self, context: JobContext, steps: list[Step]) -> bool:
+        """A task that lost two leases runs alone: nothing else is in flight in this process."""
+        for step in steps:
+            if self._claim(self._lanes[context.plan_of(step).lane], [step.id], 1, suspects=True):
+                return True
+        return False
+
+    def _unblock(self, context: JobContext, steps: list[Step]) -> bool:
+        moved = False
+        for step in steps:
+            plan: StepPlan = context.plan_of(step)
+            if plan.kind == "map" and plan.source is not None:
+                with self._database.read() as rows:
+                    before = next(
+                        s for s in rows.jobs.steps(self._job_id) if s.position == plan.source and s.level == 0
+                    )
+                moved |= unblock(self._database, context, step, before, UNBLOCK) > 0
+        return moved
+
+    def _advance(self, context: JobContext) -> bool:
+        return advance(self._database, context) if self._in_flight == 0 else False
+
+    def _tick(self, context: JobContext) -> Job | None:
+        """Now and then: the job's row, leases, progress."""
+        now = time.monotonic()
+        settings = self._runtime.settings
+        if now - self._last_reconcile >= settings.reconcile_s or not self._last_reconcile:
+            self._last_reconcile = now
+            if reconcile(self._database, dead=self._runtime.lock.dead):
+                self._wake.set()
+        if now - self._last_beat >= settings.lease_s / 3:
+            self._last_beat = now
+            self._renew()
+        if now - self._last_tick < TICK_S:
+            return None
+        self._last_tick = now
+        with self._database.read() as rows:
+            job = rows.jobs.get(self._job_id)
+            steps = rows.jobs.steps(self._job_id)
+        if job is not None and self._on_beat:
+            self._on_beat(Beat(job=job, steps=steps))
+        return job
+
+    def _renew(self) -> None:
+        """Hold what is in flight longer, but no call past its deadline."""
+        now = now_ms()
+        held = [
+            work
+            for lane in self._lanes.values()
+            for work in lane.held()
+            if now - work.begun_ms < work.plan.timeout_s * 1000
+        ]
+        if held:
+            with self._database.write() as rows:
+                rows.tasks.renew(self._owner, [work.claim.id for work in held], now + self._lease_ms)
+                rows.leases.renew(self._owner, [work.claim.key for work in held], now + self._lease_ms)
+
+    def _shut(self) -> None:
+        """Give back what was not begun, let what runs end, commit it."""
+        back = [work for lane in self._lanes.values() for work in lane.drain()]
+        for lane in self._lanes.values():
+            lane.stop(self._runtime.settings.lease_s)
+        self._committer.close()
+        if back and not self._committer.failure:
+            with self._database.write() as rows:
+                rows.tasks.give_back([work.claim.id for work in back])
+                keys = [work.claim.key for work in back]
+                rows.leases.release(keys, owner=self._owner)
+                rows.tasks.free_waiting(keys)

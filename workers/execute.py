@@ -1,0 +1,223 @@
+"""Execute one task: load its input, ask the model or the op, hand the outcome to the committer."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from db.database import Database
+from db.layout import unpack
+from db.values import Claim, NewResult, Step
+from pipeline import canonical
+from pipeline.errors import OctavoError
+from pipeline.models.protocol import Answer, Request
+from pipeline.ops.kinds import FoldOp, MapOp, MergeOp
+from pipeline.ops.values import Json, OpOutput
+from pipeline.ops.registry import Registry
+from pipeline.retry import CallError, ErrorClass
+from workers.clock import now_ms
+from workers.planning.context import JobContext, load_context
+from workers.planning.merges import shards_for
+from workers.planning.plan import Models, StepPlan
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A claimed task with what it needs: a chunk's text, or the outputs of its children in order."""
+
+    claim: Claim
+    step: Step
+    plan: StepPlan
+    begun_ms: int  # when it was claimed: its deadline counts from here
+    text: str | None = None
+    tokens: int = 0
+    children: tuple[bytes, ...] = ()
+    top: bool = False  # the book's own node of a fold
+    shards: int = 0  # how many a merge has
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A call that gave a result."""
+
+    work: Work
+    result: NewResult
+    started_ms: int
+    ended_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A call that gave an error."""
+
+    work: Work
+    error: CallError
+    started_ms: int
+    ended_ms: int
+
+
+class Loader:
+    """Loads what claimed tasks need, a batch at a time; keeps the contexts of jobs and steps it has seen."""
+
+    def __init__(self, database: Database, ops: Registry) -> None:
+        self._database = database
+        self._ops = ops
+        self._jobs: dict[UUID, JobContext] = {}
+        self._steps: dict[int, Step] = {}
+
+    def context(self, job_id: UUID) -> JobContext:
+        """The context of a job."""
+        if job_id not in self._jobs:
+            self._jobs[job_id] = load_context(self._database, self._ops, job_id)
+        return self._jobs[job_id]
+
+    def step(self, step_id: int) -> Step:
+        """A step; its state may be old."""
+        if step_id not in self._steps:
+            with self._database.read() as rows:
+                self._steps[step_id] = rows.jobs.step(step_id)
+        return self._steps[step_id]
+
+    def load(self, claims: Sequence[Claim]) -> list[Work]:
+        """The work of claims, in order."""
+        maps = [claim for claim in claims if claim.page_id is not None]
+        works = {work.claim.id: work for work in self._maps(maps)}
+        works |= {claim.id: self._node(claim) for claim in claims if claim.page_id is None}
+        return [works[claim.id] for claim in claims]
+
+    def _maps(self, claims: Sequence[Claim]) -> list[Work]:
+        places = [(claim.page_id or 0, claim.page_ordinal or 0) for claim in claims]
+        with self._database.read() as rows:
+            chunks = rows.chunks.at(places)
+            texts = rows.contents.texts(list({chunk.content_sha256 for chunk in chunks.values()}))
+        works = []
+        begun = now_ms()
+        for claim, place in zip(claims, places, strict=True):
+            step = self.step(claim.step_id)
+            plan = self.context(step.job_id).plan_of(step)
+            before = self._before(step, plan, claim) if plan.source is not None else ()
+            chunk = chunks[place]
+            works.append(Work(claim, step, plan, begun, texts[chunk.content_sha256], chunk.token_count, before))
+        return works
+
+    def _before(self, step: Step, plan: StepPlan, claim: Claim) -> tuple[bytes, ...]:
+        """The output that a map after a map takes beside the chunk."""
+        with self._database.read() as rows:
+            source = self._level(rows.jobs.steps(step.job_id), plan.source, 0)
+            keys = rows.tasks.keys(source.id, [claim.ordinal])
+            return tuple(rows.results.outputs(list(keys.values())).values())
+
+    @staticmethod
+    def _level(steps: Sequence[Step], position: int | None, level: int) -> Step:
+        return next(step for step in steps if step.position == position and step.level == level)
+
+    def _node(self, claim: Claim) -> Work:
+        step = self.step(claim.step_id)
+        context = self.context(step.job_id)
+        plan = context.plan_of(step)
+        fold = isinstance(plan.op, FoldOp)
+        refs = self._refs(claim, step, fold)
+        with self._database.read() as rows:
+            steps = rows.jobs.steps(step.job_id)
+            keys: dict[tuple[int, int], bytes] = {}
+            for level in sorted({level for level, _ in refs}):
+                source = self._level(steps, plan.position if level else plan.source, level)
+                wanted = [ordinal for at, ordinal in refs if at == level]
+                keys |= {(level, ordinal): key for ordinal, key in rows.tasks.keys(source.id, wanted).items()}
+            outputs = rows.results.outputs(list(set(keys.values())))
+        children = tuple(outputs[keys[ref]] for ref in refs)
+        top = fold and context.forest.is_top(claim.scope or 0)
+        return Work(claim, step, plan, now_ms(), children=children, top=top, shards=shards_for(context.selection.total))
+
+    @staticmethod
+    def _refs(claim: Claim, step: Step, fold: bool) -> list[tuple[int, int]]:
+        if fold:
+            levels, ordinals = unpack(claim.inputs or b"", 2)
+            return list(zip(levels, ordinals, strict=True))
+        (ordinals,) = unpack(claim.inputs or b"", 1)
+        return [(step.level - 1, ordinal) for ordinal in ordinals]
+
+
+class Executor:
+    """Runs work. Safe to call from many threads."""
+
+    def __init__(self, models: Models, submit: Callable[[Done | Failed], None]) -> None:
+        self._models = models
+        self._submit = submit
+
+    def run(self, work: Work) -> None:
+        """Do the work and hand its outcome over. Raises nothing that a call can cause."""
+        started = now_ms()
+        try:
+            answer = self._answer(work)
+            result = self._result(work, answer, started)
+        except CallError as error:
+            self._submit(Failed(work, error, started, now_ms()))
+        except OctavoError as error:
+            failure = CallError(ErrorClass.INVALID_OUTPUT, "bad_output", error.message)
+            self._submit(Failed(work, failure, started, now_ms()))
+        except MemoryError:
+            failure = CallError(ErrorClass.TRANSIENT, "out_of_memory", "The process ran out of memory")
+            self._submit(Failed(work, failure, started, now_ms()))
+        except Exception as error:  # noqa: BLE001  # an op is a user's code: whatever it raises is a failed attempt
+            log.debug("op raised", exc_info=True, extra={"op": work.plan.op.name})
+            failure = CallError(ErrorClass.TRANSIENT, "op_raised", f"{type(error).__name__}: {error}"[:500])
+            self._submit(Failed(work, failure, started, now_ms()))
+        else:
+            self._submit(Done(work, result, started, now_ms()))
+
+    def _answer(self, work: Work) -> Answer:
+        op = work.plan.op
+        if isinstance(op, MapOp):
+            if op.run is None:
+                return self._ask(work, text=work.text)
+            params = dict(work.plan.params) | ({"before": canonical.loads(work.children[0])} if work.children else {})
+            return Answer(output=op.run(work.text or "", params), tokens_in=0)
+        children = [canonical.loads(child) for child in work.children]
+        if isinstance(op, FoldOp):
+            params = op.node_params(work.plan.params, top=work.top)
+            if op.run is None:
+                return self._ask(work, children=children, params=params)
+            return Answer(output=op.run(children, params))
+        return Answer(output=OpOutput(value=self._merge(op, work, children)))
+
+    @staticmethod
+    def _merge(op: MergeOp, work: Work, children: Sequence[Json]) -> Json:
+        if work.step.level > 1:
+            return op.resolve([op.summarize(child) for child in children], work.plan.params)
+        shard = work.claim.scope or 0
+        return op.merge([op.partition(child, work.shards)[shard] for child in children], work.plan.params)
+
+    def _ask(
+        self, work: Work, *, text: str | None = None, children: Sequence[Json] = (), params: dict[str, Json] | None = None
+    ) -> Answer:
+        assert work.plan.model is not None
+        request = Request(
+            op=work.plan.op.name,
+            params=work.plan.params if params is None else params,
+            text=text,
+            children=children,
+            tokens=work.tokens,
+        )
+        return self._models.model(work.plan.model).answer(request)
+
+    @staticmethod
+    def _result(work: Work, answer: Answer, started: int) -> NewResult:
+        output = canonical.dumps(answer.output.value)
+        spans = [[span.item, span.start, span.end] for span in answer.output.spans]
+        return NewResult(
+            key=work.claim.key,
+            op=work.plan.op.name,
+            output=output,
+            output_sha256=canonical.sha256(output),
+            spans=canonical.dumps(spans) if spans else b"",
+            tokens_in=answer.tokens_in,
+            tokens_out=answer.tokens_out,
+            cost_micros=answer.cost_micros,
+            latency_ms=now_ms() - started,
+            model=work.plan.model_identity or "",
+        )

@@ -1,0 +1,1 @@
+"""Ingest: sources in, revisions with their chunks out."""

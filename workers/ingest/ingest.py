@@ -1,0 +1,256 @@
+"""One source in: found unchanged, or read, cut and published as a new revision."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from db.database import Database
+from db.values import Document, NewRevision, Revision
+from pipeline.errors import OctavoError, ReadError
+from pipeline.ids import uuid7
+from pipeline.read import registry
+from pipeline.read.reading import Reading, ReadOptions
+from pipeline.read.sources import FileSource
+from pipeline.split.grain import Grain, TokenCounter
+from pipeline.split.splitter import SPLITTER_VERSION, Splitter
+from workers.ingest.cut import cut
+from workers.ingest.find import Found, printable
+
+RACY_NS = 2_000_000_000  # a file changed within two seconds of its reading may change again without a new time
+RACES = 5
+
+
+class IngestRaceError(OctavoError):
+    """Another process kept publishing revisions of the same document."""
+
+
+class Outcome(StrEnum):
+    """What ingest did with a source."""
+
+    READ = "read"  # a first revision
+    CHANGED = "changed"  # a new revision
+    UNCHANGED = "unchanged"  # the current revision stands
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ingested:
+    """A source that is in, and what happened."""
+
+    document: Document
+    revision: Revision
+    chunking_id: int
+    outcome: Outcome
+    report: dict[str, object]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cutting:
+    """How documents are cut: a grain and the tokenizer that counts for it."""
+
+    grain: Grain
+    counter: TokenCounter
+
+    def policy(self) -> dict[str, Any]:
+        """What makes two cuttings the same: everything that could move a cut."""
+        return {
+            "limit": self.grain.limit,
+            "overlap": self.grain.overlap,
+            "heading_level": self.grain.heading_level,
+            "tokenizer": self.counter.identity,
+            "tokenizer_name": self.counter.name,
+            "splitter": SPLITTER_VERSION,
+        }
+
+
+def ingest(
+    database: Database,
+    found: Found,
+    cutting: Cutting,
+    *,
+    encoding: str | None = None,
+    title: str | None = None,
+    collection: str = "default",
+) -> Ingested:
+    """Bring one source in. All or nothing: on any error the revision before stays current.
+
+    Raises ReadError, StorageError, or IngestRaceError when other processes win every race for the document.
+    """
+    options: dict[str, object] = {"encoding": encoding} if encoding else {}
+    for _ in range(RACES):
+        document = _document(database, found, title=title, collection=collection)
+        if document.current and _stands(database, found.path, document.current, options):
+            return _recut(database, document, document.current, cutting)
+        reading = registry.read(FileSource(found.path), ReadOptions(encoding=encoding))
+        done = _publish(database, found, document, reading, options, cutting)
+        if done:
+            return done
+    raise IngestRaceError(f"{found.name} is being ingested by other processes", hint="run the command again")
+
+
+def _document(database: Database, found: Found, *, title: str | None, collection: str) -> Document:
+    with database.read() as rows:
+        document = rows.documents.by_uri(found.uri)
+    if document:
+        return document
+    with database.write() as rows:
+        rows.documents.add(
+            id=uuid7(),
+            uri=found.uri,
+            title=title or printable(found.path.stem),
+            media_type=_media_type(found),
+            collection=collection,
+        )
+        document = rows.documents.by_uri(found.uri)
+        assert document is not None
+        return document
+
+
+def _media_type(found: Found) -> str:
+    try:
+        with found.path.open("rb") as file:
+            return registry.media_type_of(found.path.name, file.read(4096))
+    except OSError as error:
+        raise ReadError(f"{found.name} can not be read: {error.strerror}") from error
+
+
+def _stands(database: Database, path: Path, current: Revision, options: dict[str, object]) -> bool:
+    """Is the current revision still a reading of these bytes? A touched file costs a stat and a hash."""
+    reader = registry.reader_named(current.reader)
+    if reader is None or reader.version != current.reader_version or current.options != options:
+        return False
+    try:
+        stat = path.stat()
+        if stat.st_size != current.source_size:
+            return False
+        settled = current.created_at.timestamp() * 1e9 - stat.st_mtime_ns > RACY_NS
+        if stat.st_mtime_ns == current.source_mtime_ns and settled:
+            return True
+        with path.open("rb") as file:
+            same = hashlib.file_digest(file, "sha256").digest() == current.source_sha256
+    except OSError as error:
+        raise ReadError(f"{printable(path.name)} can not be read: {error.strerror}") from error
+    if same and stat.st_mtime_ns != current.source_mtime_ns and time.time_ns() - stat.st_mtime_ns > RACY_NS:
+        with database.write() as rows:
+            rows.documents.touch(current.id, size=stat.st_size, mtime_ns=stat.st_mtime_ns)
+    return same
+
+
+def _recut(database: Database, document: Document, current: Revision, cutting: Cutting) -> Ingested:
+    """The current revision as it is, cut by this grain too if it was not yet."""
+    policy = cutting.policy()
+    with database.read() as rows:
+        chunking_id = rows.chunks.find_chunking(document.id, policy)
+        there = chunking_id is not None and rows.documents.pages(current.id, chunking_id) is not None
+        others = rows.documents.chunkings(current.id)
+    report: dict[str, object] = {}
+    if not there:
+        with database.write() as rows:
+            chunking_id = rows.chunks.chunking(document.id, policy)
+        with database.read() as rows:
+            sections = rows.documents.sections(current.id)
+        assert chunking_id is not None
+        done = cut(
+            database,
+            chunking_id,
+            Splitter(cutting.grain, cutting.counter),
+            grain=cutting.grain,
+            sections=sections,
+            blocks=stored_text(database, current.id, others[0][0]),
+            before=None,
+        )
+        with database.write() as rows:
+            rows.documents.place_pages(current.id, chunking_id, done.places, tokens=done.tokens, report=done.report)
+        report = done.report
+    assert chunking_id is not None
+    return Ingested(
+        document=document, revision=current, chunking_id=chunking_id, outcome=Outcome.UNCHANGED, report=report
+    )
+
+
+def _publish(
+    database: Database,
+    found: Found,
+    document: Document,
+    reading: Reading,
+    options: dict[str, object],
+    cutting: Cutting,
+) -> Ingested | None:
+    """Cut a reading and make it the current revision; None when another process was first."""
+    with database.write() as rows:
+        revision_id = rows.documents.build(document.id, _new_revision(found.path, reading, options))
+        chunking_id = rows.chunks.chunking(document.id, cutting.policy())
+    with database.read() as rows:
+        before = rows.documents.pages(document.current.id, chunking_id) if document.current else None
+    done = cut(
+        database,
+        chunking_id,
+        Splitter(cutting.grain, cutting.counter),
+        grain=cutting.grain,
+        sections=reading.sections,
+        blocks=reading.blocks(),
+        before=before,
+    )
+    with database.write() as rows:
+        if not rows.documents.publish(
+            document.id,
+            revision_id,
+            instead_of=document.current.id if document.current else None,
+            sections=reading.sections,
+        ):
+            return None
+        rows.documents.place_pages(revision_id, chunking_id, done.places, tokens=done.tokens, report=done.report)
+        published = rows.documents.get(document.id)
+    assert published is not None
+    assert published.current is not None
+    return Ingested(
+        document=published,
+        revision=published.current,
+        chunking_id=chunking_id,
+        outcome=Outcome.CHANGED if document.current else Outcome.READ,
+        report=done.report,
+    )
+
+
+def _new_revision(path: Path, reading: Reading, options: dict[str, object]) -> NewRevision:
+    return NewRevision(
+        source_sha256=reading.source_sha256,
+        source_size=reading.byte_count,
+        source_mtime_ns=path.stat().st_mtime_ns,
+        text_sha256=reading.text_sha256,
+        encoding=reading.encoding,
+        reader=reading.reader,
+        reader_version=reading.reader_version,
+        options=options,
+        title=reading.title,
+        char_count=reading.char_count,
+        line_count=reading.line_count,
+        line_endings=reading.line_endings,
+        warnings=[
+            {"code": item.code, "message": item.message, "line": item.line, "byte_offset": item.byte_offset}
+            for item in reading.warnings
+        ],
+    )
+
+
+def stored_text(database: Database, revision_id: int, chunking_id: int) -> Iterator[str]:
+    """The text of a revision from its chunks, a page at a time: cores tile the text, so joined they are all of it."""
+    with database.read() as rows:
+        places = rows.documents.pages(revision_id, chunking_id) or []
+    for place in places:
+        with database.read() as rows:
+            chunks = list(rows.chunks.of_pages([place.page_id]))
+            texts = rows.contents.texts([chunk.content_sha256 for chunk in chunks])
+        yield "".join(texts[chunk.content_sha256] for chunk in chunks)
+
+
+def documents_of(database: Database, ids: list[UUID]) -> list[Document]:
+    """Documents by id, in order, those that are there."""
+    with database.read() as rows:
+        return [document for item in ids if (document := rows.documents.get(item))]

@@ -1,0 +1,144 @@
+"""Citations, resolved on read: an output holds no position, so none is ever stale (DESIGN §5)."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from db.database import Repositories
+from db.values import Chunk
+from pipeline import canonical
+from pipeline.ops.values import Json
+from pipeline.read.reading import Section
+from workers.planning.selection import Member, Place, Selection
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Citation:
+    """A place in a document that an item rests on."""
+
+    member: Member
+    section: Section | None
+    chunk: Chunk
+    chunk_ordinal: int  # within the document
+    start: int  # characters into the document's text
+    end: int
+    start_line: int  # 1-based
+    end_line: int
+
+    def named(self) -> dict[str, Json]:
+        """For people and programs: names, the chunk's logical id, lines and offsets."""
+        return {
+            "document": self.member.document.title,
+            "section": self.section.title if self.section else "",
+            "chunk": str(self.chunk.logical_id),
+            "start_line": self.start_line,
+            "end_line": self.end_line,
+            "start": self.start,
+            "end": self.end,
+        }
+
+    def canonical(self) -> dict[str, Json]:
+        """For comparing runs: hashes and ordinals, no ids and no names."""
+        current = self.member.document.current
+        return {
+            "document": current.text_sha256.hex() if current else "",
+            "chunk": self.chunk_ordinal,
+            "content": self.chunk.content_sha256.hex(),
+            "start": self.start,
+            "end": self.end,
+            "start_line": self.start_line,
+            "end_line": self.end_line,
+        }
+
+
+class Sections:
+    """Finds the innermost section at an offset."""
+
+    def __init__(self, sections: tuple[Section, ...]) -> None:
+        self._sections = sections
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [section.start for section in self._sections]
+
+    def at(self, offset: int) -> Section | None:
+        """The section whose own text holds the character: the last that begins at or before it."""
+        found = bisect_right(self._starts, offset) - 1
+        return self._sections[found] if found >= 0 else None
+
+
+class Citer:
+    """Resolves (leaf ordinal, item index) pairs of one map step."""
+
+    def __init__(self, rows: Repositories, selection: Selection, step_id: int) -> None:
+        self._rows = rows
+        self._selection = selection
+        self._step_id = step_id
+        self._sections = {id(member): Sections(member.sections) for member in selection.members}
+        self._base: dict[int, int] = {}
+        run = 0
+        for member in selection.members:
+            self._base[id(member)] = selection.first(run) if member.places else 0
+            run += len(member.places)
+        self._spans: dict[int, dict[int, list[tuple[int, int]]]] = {}
+        self._chunks: dict[int, tuple[Place, Chunk, str]] = {}
+
+    def cite(self, pairs: Iterable[tuple[int, int]], *, spans: int = 1) -> list[list[Citation]]:
+        """The citations of each pair: its first `spans` places in the chunk, or the whole chunk where it names none."""
+        wanted = list(pairs)
+        self._load([ordinal for ordinal, _ in wanted])
+        return [self._cite(ordinal, item, spans) for ordinal, item in wanted]
+
+    def whole(self, ordinals: list[int]) -> list[Citation]:
+        """The whole chunks at ordinals."""
+        self._load(ordinals)
+        return [self._cite(ordinal, -1, 1)[0] for ordinal in ordinals]
+
+    def text(self, ordinal: int) -> str:
+        """The text of a chunk that was cited."""
+        return self._chunks[ordinal][2]
+
+    def _load(self, ordinals: Iterable[int]) -> None:
+        if len(self._chunks) > 5000:  # memory stays flat while a long list is walked
+            self._chunks.clear()
+            self._spans.clear()
+        new = sorted({ordinal for ordinal in ordinals if ordinal not in self._chunks})
+        if not new:
+            return
+        places = {ordinal: self._selection.locate(ordinal) for ordinal in new}
+        chunks = self._rows.chunks.at([(place.page.page_id, place.within) for place in places.values()])
+        texts = self._rows.contents.texts(list({chunk.content_sha256 for chunk in chunks.values()}))
+        for ordinal, place in places.items():
+            chunk = chunks[place.page.page_id, place.within]
+            self._chunks[ordinal] = (place, chunk, texts[chunk.content_sha256])
+        keys = self._rows.tasks.keys(self._step_id, new)
+        found = self._rows.results.outputs_and_spans(list(set(keys.values())))
+        for ordinal, key in keys.items():
+            by_item: dict[int, list[tuple[int, int]]] = {}
+            for item, start, end in canonical.loads(found[key][1] or b"[]"):
+                by_item.setdefault(item, []).append((start, end))
+            self._spans[ordinal] = by_item
+
+    def _cite(self, ordinal: int, item: int, spans: int) -> list[Citation]:
+        place, chunk, text = self._chunks[ordinal]
+        found = self._spans.get(ordinal, {}).get(item) or [(0, len(text))]
+        return [self._citation(place, chunk, text, ordinal, start, end) for start, end in found[:spans]]
+
+    def _citation(self, place: Place, chunk: Chunk, text: str, ordinal: int, start: int, end: int) -> Citation:
+        first = place.page.start + chunk.start
+        line = place.page.start_line + chunk.line + text.count("\n", 0, start)
+        # The last character decides, not the place after it: a span that ends with a line feed ends on that line.
+        last = line + text.count("\n", start, max(start, end - 1))
+        return Citation(
+            member=place.member,
+            section=self._sections[id(place.member)].at(first + start),
+            chunk=chunk,
+            chunk_ordinal=ordinal - self._base[id(place.member)],
+            start=first + start,
+            end=first + end,
+            start_line=line,
+            end_line=last,
+        )

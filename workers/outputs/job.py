@@ -1,0 +1,74 @@
+"""A job's outputs as the outputs package reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+from db.database import Repositories
+from db.values import Job, Step
+from pipeline.errors import NotFoundError
+from pipeline.ops.values import Json
+from workers.outputs.cite import Citation
+from workers.planning.context import JobContext
+from workers.planning.plan import StepPlan
+
+Style = Callable[[Citation], dict[str, Json]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class View:
+    """One read transaction over one job."""
+
+    rows: Repositories
+    context: JobContext
+    steps: tuple[Step, ...]
+    style: Style  # how citations are written: Citation.named or Citation.canonical
+    citations: int  # how many of each entry's are shown; 0 for all
+
+    def level(self, position: int, level: int) -> Step | None:
+        """A level of a step, if it was planned."""
+        return next((step for step in self.steps if step.position == position and step.level == level), None)
+
+    def source(self, plan: StepPlan) -> Step:
+        """The map step that a reduce takes its leaves from. Raises NotFoundError while it is not planned."""
+        found = self.level(plan.position if plan.source is None else plan.source, 0)
+        if found is None:
+            raise NotFoundError(f"Step {plan.name!r} has no outputs yet")
+        return found
+
+    def cut(self, citations: list[Citation]) -> list[Citation]:
+        """The citations that are shown."""
+        return citations[: self.citations] if self.citations else citations
+
+
+def view(
+    rows: Repositories, context: JobContext, style: Style = Citation.named, citations: int = 10
+) -> View:
+    """Open a job's outputs in a read transaction."""
+    return View(
+        rows=rows, context=context, steps=tuple(rows.jobs.steps(context.job.id)), style=style, citations=citations
+    )
+
+
+def find_job(rows: Repositories, text: str) -> Job:
+    """The job whose id is, or begins with, `text`; `last` is the newest. Raises NotFoundError."""
+    try:
+        job = rows.jobs.get(UUID(text)) if len(text) >= 32 else None
+    except ValueError:
+        job = None
+    if job is None and len(text) < 32:
+        latest = rows.jobs.latest(10_000)
+        matches = latest[:1] if text == "last" else [item for item in latest if text and _begins(item, text)]
+        if len(matches) > 1:
+            raise NotFoundError(f"Several jobs begin with {text!r}", hint="give more of the id; see octavo jobs")
+        job = matches[0] if matches else None
+    if job is None:
+        raise NotFoundError(f"There is no job {text!r}", hint="octavo jobs lists them")
+    return job
+
+
+def _begins(job: Job, text: str) -> bool:
+    # The end of a time-ordered id tells jobs apart sooner than its beginning, so both are taken.
+    return str(job.id).startswith(text) or str(job.id).endswith(text)

@@ -1,0 +1,84 @@
+"""Outputs of merges: entries, most mentioned first, each with its places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TypeVar
+
+from db.layout import unpack
+from pipeline import canonical
+from pipeline.ops.values import Json
+from pipeline.reduce import glossary
+from workers.outputs.cite import Citer
+from workers.outputs.job import View
+from workers.planning.plan import StepPlan
+
+BATCH = 200
+T = TypeVar("T")
+
+
+def _shards(view: View, plan: StepPlan) -> tuple[list[Json], list[list[int]]]:
+    """The values of a merge's shards, and each one's leaf ordinals."""
+    level = view.level(plan.position, 1)
+    if level is None:
+        return [], []
+    found = list(view.rows.tasks.inputs(level.id))
+    outputs = view.rows.results.outputs([key for _, key, _, _ in found])
+    return [canonical.loads(outputs[key]) for _, key, _, _ in found], [unpack(data or b"", 1)[0] for *_, data, _ in found]
+
+
+def _judgement(view: View, plan: StepPlan) -> Json | None:
+    level = view.level(plan.position, 2)
+    if level is None:
+        return None
+    keys = list(view.rows.tasks.keys(level.id).values())
+    return canonical.loads(view.rows.results.outputs(keys)[keys[0]]) if keys else None
+
+
+def entries(view: View, plan: StepPlan) -> Iterator[dict[str, Json]]:
+    """Glossary entries: `{name, kind, count, aliases, citation_count, citations}`, most mentioned first."""
+    values, leaves = _shards(view, plan)
+    resolved = _judgement(view, plan)
+    if resolved is None:
+        return
+    citer = Citer(view.rows, view.context.selection, view.source(plan).id)
+    for batch in batched(glossary.entries(values, resolved), BATCH):
+        places = [sorted((leaves[shard][part], item) for shard, part, item in entry.cites) for entry in batch]
+        shown = [found[: view.citations] if view.citations else found for found in places]
+        cited = iter(citer.cite([pair for found in shown for pair in found]))
+        for entry, found, some in zip(batch, places, shown, strict=True):
+            yield {
+                "name": entry.name,
+                "kind": entry.kind,
+                "count": entry.count,
+                "aliases": list(entry.aliases),
+                "citation_count": len(found),
+                "citations": [view.style(citation) for _ in some for citation in next(cited)],
+            }
+
+
+def plain_entries(view: View, plan: StepPlan) -> Iterator[dict[str, Json]]:
+    """Entries of a user's merge: `{key, count, value, citation_count, citations}`, most items first."""
+    values, leaves = _shards(view, plan)
+    found = [(entry, shard) for shard, value in enumerate(values) for entry in value["entries"]]
+    found.sort(key=lambda pair: (-pair[0]["count"], pair[0]["key"]))
+    citer = Citer(view.rows, view.context.selection, view.source(plan).id)
+    for batch in batched(found, BATCH):
+        for entry, shard in batch:
+            places = [(leaves[shard][part], item) for part, item in entry["cites"]]
+            shown = places[: view.citations] if view.citations else places
+            yield {
+                "key": entry["key"],
+                "count": entry["count"],
+                "value": entry["value"],
+                "citation_count": len(places),
+                "citations": [view.style(item) for cited in citer.cite(shown) for item in cited],
+            }
+
+
+def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Consecutive lists of at most `size` items."""
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch

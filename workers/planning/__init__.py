@@ -1,0 +1,1 @@
+"""Planning: jobs, their selections, and the tasks of each step."""

@@ -1,0 +1,42 @@
+"""A job as a process works on it: its row, resolved steps and selection, loaded once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from uuid import UUID
+
+from db.database import Database
+from db.values import Job, Step
+from pipeline.errors import NotFoundError
+from pipeline.ops.registry import Registry
+from workers.planning.forest import Forest
+from workers.planning.plan import StepPlan, step_plans
+from workers.planning.selection import Selection, load
+
+
+class JobContext:
+    """What does not change while a job runs."""
+
+    def __init__(self, job: Job, plans: tuple[StepPlan, ...], selection: Selection) -> None:
+        self.job = job
+        self.plans = plans
+        self.selection = selection
+
+    @cached_property
+    def forest(self) -> Forest:
+        """The sections that a fold climbs."""
+        return Forest(self.selection)
+
+    def plan_of(self, step: Step) -> StepPlan:
+        """The resolved step of a stored level."""
+        return self.plans[step.position]
+
+
+def load_context(database: Database, ops: Registry, job_id: UUID) -> JobContext:
+    """Load a job. Raises NotFoundError for an unknown one."""
+    with database.read() as rows:
+        job = rows.jobs.get(job_id)
+        if job is None:
+            raise NotFoundError(f"There is no job {job_id}")
+        selection = load(rows, rows.jobs.documents(job_id), job.resolved["chunkings"])
+    return JobContext(job, tuple(step_plans(job, ops)), selection)

@@ -1,0 +1,81 @@
+"""Begin a job, or join the one that is at it already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from db.database import Database, Repositories
+from db.values import Job
+from pipeline import canonical
+from pipeline.ids import uuid7
+from pipeline.ops.registry import Registry
+from pipeline.ops.values import Json
+from pipeline.spec import PipelineSpec
+from pipeline.states import JobState
+from workers.ingest.ingest import Ingested
+from workers.planning.plan import Models, resolve, step_plans
+from workers.transitions import begin
+
+RETRIES_LEAST = 50
+RETRIES_PER_CHUNK = 0.2  # a job may spend one retry for each five chunks
+
+
+def begin_job(
+    database: Database,
+    spec: PipelineSpec,
+    documents: Sequence[Ingested],
+    *,
+    ops: Registry,
+    models: Models,
+    model: str,
+    tokenizer: str,
+    retry_budget: int | None = None,
+) -> tuple[Job, bool]:
+    """The job of a pipeline over documents, and whether it was there already. Raises PipelineError.
+
+    A job over an earlier revision of one of the documents is cancelled: what it did stays in the memo.
+    """
+    resolved: dict[str, Json] = {
+        "steps": resolve(spec, ops, models, model),
+        "chunkings": {str(item.document.id): item.chunking_id for item in documents},
+        "tokenizer": tokenizer,
+    }
+    selection = [(item.document.id, item.revision.id) for item in documents]
+    selection_sha = canonical.digest([resolved, [[str(document), revision] for document, revision in selection]])
+    with database.write() as rows:
+        pipeline_id = rows.jobs.pipeline(name=spec.name, digest=spec.digest(), spec=spec.canonical())
+        active = rows.jobs.active(pipeline_id, selection_sha)
+        if active:
+            return active, True
+        _supersede(rows, [document for document, _ in selection], spec.name)
+        job_id = uuid7()
+        rows.jobs.add(
+            id=job_id,
+            pipeline_id=pipeline_id,
+            selection=selection,
+            selection_sha256=selection_sha,
+            resolved=resolved,
+            retry_budget=_budget(rows, documents) if retry_budget is None else retry_budget,
+        )
+        job = rows.jobs.get(job_id)
+        assert job is not None
+        begin(rows, job_id, step_plans(job, ops))
+    return job, False
+
+
+def _budget(rows: Repositories, documents: Sequence[Ingested]) -> int:
+    chunks = sum(
+        count
+        for item in documents
+        for chunking_id, count, _, _ in rows.documents.chunkings(item.revision.id)
+        if chunking_id == item.chunking_id
+    )
+    return RETRIES_LEAST + int(chunks * RETRIES_PER_CHUNK)
+
+
+def _supersede(rows: Repositories, documents: Sequence[UUID], pipeline: str) -> None:
+    for old in rows.jobs.active_over(documents, pipeline):
+        if {document for document, _ in rows.jobs.documents(old.id)} <= set(documents):
+            rows.tasks.cancel([step.id for step in rows.jobs.steps(old.id)])
+            rows.jobs.move(old.id, to=JobState.CANCELLED, reason="superseded by a newer run of the same documents")

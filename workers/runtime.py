@@ -1,0 +1,99 @@
+"""The composition root: the one place where engines, models and registries are made and joined."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from pathlib import Path
+
+from db import migrate
+from db.database import Database
+from db.engine import make_engine
+from pipeline.errors import SettingsError, StorageError
+from pipeline.models.protocol import Model
+from pipeline.ops import registry
+from pipeline.settings import Settings
+from pipeline.spec import GrainSpec
+from pipeline.split.grain import Grain
+from workers.ingest.ingest import Cutting
+from workers.locks import ProcessLock
+
+
+class UnknownModelError(SettingsError):
+    """There is no such model."""
+
+
+class Runtime:
+    """What one process works with, made on first use. Close it at the end."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._models: dict[str, Model] = {}
+
+    @cached_property
+    def database(self) -> Database:
+        """The database, made and migrated on first use."""
+        if self.settings.database_url is None:
+            _make_folder(self.settings.state)
+        database = Database(make_engine(self.settings.url))
+        migrate.upgrade(database)
+        return database
+
+    @cached_property
+    def lock(self) -> ProcessLock:
+        """This process's lock; its owner nonce stands on every lease it takes."""
+        return ProcessLock(self.settings.state / "locks")
+
+    @cached_property
+    def ops(self) -> registry.Registry:
+        """The ops by name."""
+        return registry.load(self.settings.ops)
+
+    def model(self, name: str) -> Model:
+        """The model of a profile. Raises UnknownModelError."""
+        if name not in self._models:
+            profile = self.settings.models.get(name)
+            if profile is None:
+                known = ", ".join(sorted(self.settings.models))
+                raise UnknownModelError(f"There is no model {name!r}", hint=f"known: {known}; others stand in octavo.toml")
+            from pipeline.models.builtin import ExtractiveModel  # its word statistics take a while to load
+
+            self._models[name] = ExtractiveModel(profile.slots)
+        return self._models[name]
+
+    def cutting(self, spec: GrainSpec) -> Cutting:
+        """A grain with the tokenizer that counts for it."""
+        from pipeline.split.tokenizer import load_counter  # loading a tokenizer takes a while
+
+        tokenizer = self.settings.tokenizer
+        counter = load_counter(tokenizer if tokenizer in (None, "characters") else Path(tokenizer))  # type: ignore[arg-type]
+        grain = Grain(name=spec.name, limit=spec.limit, overlap=spec.overlap, heading_level=spec.heading_level)
+        return Cutting(grain=grain, counter=counter)
+
+    @property
+    def spool(self) -> Path:
+        """Where what came by standard input is kept."""
+        return self.settings.state / "spool"
+
+    def close(self) -> None:
+        """Let go of the database and the lock."""
+        if "database" in self.__dict__:
+            self.database.close()
+        if "lock" in self.__dict__:
+            self.lock.release()
+
+
+def _make_folder(state: Path) -> None:
+    try:
+        state.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(
+            f"The state folder {state} can not be made: {error.strerror}", hint="name another with --state"
+        ) from error
+    if not os.access(state, os.R_OK | os.W_OK | os.X_OK):
+        raise StorageError(
+            f"The state folder {state} can not be written",
+            hint="give yourself write access to it, or name another with --state",
+        )
+
+
