@@ -45,6 +45,7 @@ _EASTERN_UNITS = {
     **dict.fromkeys("部季부", 15), **dict.fromkeys("卷巻권", PART_RANK), **dict.fromkeys("集册冊篇편", 35),
     **dict.fromkeys("幕막", 40), **dict.fromkeys("章回话話折夜장화회", CHAPTER_RANK), **dict.fromkeys("节節절", SECTION_RANK),
 }  # fmt: skip
+_SURAH = re.compile(r"سورة \S[^.،:؛]{0,40}")  # each of the Quran's parts is headed by this word and its name
 NAMES_WESTERN = (
     "prologue", "epilogue", "foreword", "preface", "introduction", "afterword", "postscript", "interlude",
     "intermission", "appendix", "conclusion", "dedication", "acknowledgments", "acknowledgements", "author's note",
@@ -68,7 +69,7 @@ def _either(words: tuple[str, ...] | list[str]) -> str:
 
 
 _HAN = rf"[{HAN_NUMERAL}]{{1,12}}"
-_ROMAN = r"[IVXLCDM]{1,10}|(?-i:[ivx]{1,6})"
+_ROMAN = r"[IVXLCDM]{1,15}|(?-i:[ivx]{1,6})"
 _WESTERN = re.compile(
     rf"(?P<unit>{_either(list(_WESTERN_UNITS))})\b\.?"
     rf"(?:\s*(?P<digits>\d{{1,6}})(?P<fraction>\.\d{{1,2}}(?![\d.]))?(?!\d)"
@@ -90,7 +91,7 @@ _EASTERN_NAMED = re.compile(
 )
 _INNER = re.compile(rf"[\s　:：、·—–-]*(?:第|제)\s*{_HAN}\s*[章回话話折节節장화회]")
 _NUMBER = re.compile(
-    rf"[(（【\[]?(?:(?P<digits>\d{{1,4}}|[０-９]{{1,4}})|(?P<words>[IVXLCDM]{{1,9}}|{_HAN}))[)）】\]]?[.．、。:]?"
+    rf"[(（【\[]?(?:(?P<digits>\d{{1,4}}|[０-９]{{1,4}})|(?P<words>[IVXLCDM]{{1,15}}|{_HAN}))[)）】\]]?[.．、。:]?"
 )
 _VERSE = re.compile(r"(?P<name>(?:[1-3] )?[A-Z][a-z]+(?: [a-z]{2,3} [A-Z][a-z]+)?) (?P<number>\d{1,3})")
 _AOZORA = re.compile(r"［＃「(?P<title>[^」]{1,80})」は(?P<size>[大中小])見出し］")
@@ -108,6 +109,8 @@ def heading_of(line: str) -> Heading | None:
         return None
     if "見出し］" in line:
         return _aozora(line)
+    if _SURAH.fullmatch(line):
+        return Heading(title=line, unit="سورة", rank=CHAPTER_RANK, sure=False)
     if CONTENTS.fullmatch(line):
         return Heading(title=line, unit="contents", rank=0)
     for judge in (_western, _eastern, _eastern_short, _named, _eastern_named, _number, _verse):
@@ -125,15 +128,15 @@ def _western(line: str) -> Heading | None:
     number = parse_number(found["digits"] or found["words"])
     if number is None and found["words"] is not None and found["words"].casefold() not in ("last", "final"):
         return None
-    if not _is_western_title(found["rest"]):
-        return None
     rank = _WESTERN_UNITS[unit]
-    if unit in SIDE_UNITS or found["fraction"]:
-        return Heading(title=line, unit=unit if unit in SIDE_UNITS else "side story", rank=rank, number=number)
-    inner = _western(_SEPARATED.sub("", found["rest"], count=1).strip(" ,")) if rank < CHAPTER_RANK else None
+    inner = _western(found["rest"].lstrip(" .,:;–—-")) if rank < CHAPTER_RANK and found["rest"] else None
     if inner is not None and inner.rank > rank:
         title = line[: found.start("rest")]
         return Heading(title=line, unit=inner.unit, rank=inner.rank, number=inner.number, outer=(title, rank, number))
+    if not _is_western_title(found["rest"]):
+        return None
+    if unit in SIDE_UNITS or found["fraction"]:
+        return Heading(title=line, unit=unit if unit in SIDE_UNITS else "side story", rank=rank, number=number)
     unit = {"chap": "chapter", "ch": "chapter", "vol": "volume"}.get(unit, unit)
     return Heading(title=line, unit=unit, rank=rank, number=number)
 
@@ -146,7 +149,10 @@ def _is_western_title(rest: str) -> bool:
     title = rest[separated.end() :] if separated else rest.strip()
     if not separated and not rest[0].isspace() and rest[0] not in "([（【":
         return False
-    if len(title) > 100 or title[-1] in ",;" or (_SENTENCE_INSIDE.search(title) and title[-1] in '.!?"”'):
+    if len(title) > 100 or title[-1] in ",;":
+        return False
+    sentences = _SENTENCE_INSIDE.search(title) is not None and title[-1] in '.!?"”'
+    if sentences and (not separated or len(title) > 60):
         return False
     if separated:
         return True
@@ -207,7 +213,7 @@ def _named(line: str) -> Heading | None:
     if found is None or found["name"][0].islower() or len(line) > 80:
         return None
     rest = found["rest"]
-    if rest and not rest.strip(" .:") == "" and not _SEPARATED.match(rest) and rest.lstrip()[0] not in "([":
+    if rest.strip(" .:") and not _SEPARATED.match(rest) and rest.lstrip()[0] not in "([":
         return None
     if rest and not _is_western_title(rest):
         return None

@@ -17,7 +17,7 @@ from charset_normalizer import from_bytes
 
 from pipeline.read.encoding_models import MODELS, Model
 
-SAMPLE_BYTES = 1 << 16
+SAMPLE_BYTES = 12_000
 _TRUSTED = 0.3  # a score below this is no finding
 _MARGIN = 0.005  # what a less likely encoding must be better by
 _ABOVE_ASCII = re.compile(rb"[\x80-\xff]")
@@ -25,6 +25,8 @@ _LINE_PART = 400
 _ISO_2022_JP = re.compile(rb"\x1b\$[@B]|\x1b\(J")
 _ASCII = re.compile(r"[\x00-\x7f]+")
 _ASCII_LETTER = re.compile(r"[A-Za-z]")
+# Ideographs and syllables stand together; one alone among ASCII is a dash or a quote of another encoding.
+_LONE_IDEOGRAPH = re.compile(r"(?<![^\x00-\x7f])[\u3041-\u9fff\uac00-\ud7a3](?![^\x00-\x7f])")
 _WORD_WITH_ODD_LETTER = re.compile(r"[A-Za-z]*[^\W\d_A-Za-z][^\W\d_]*")
 _CATEGORY_WEIGHT = {"Cc": -4.0, "Co": -3.0, "Cn": -4.0, "Cs": -4.0, "So": -1.0, "Sm": -0.7, "Sk": -0.5, "Cf": -0.5,
                     "Sc": -0.5, "No": -0.3, "Nl": -0.3, "Po": 0.1, "Pd": 0.3, "Pi": 0.4, "Pf": 0.4, "Ps": 0.1,
@@ -77,8 +79,7 @@ def _score(sample: bytes, encoding: str, model: Model) -> float:
     if not odd:
         return 0.0
     total = sum(_weight(char, model) * count for char, count in Counter(odd).items())
-    if not model.eastern:
-        total -= _strangers(text, latin=model.latin)
+    total -= len(_LONE_IDEOGRAPH.findall(text)) if model.eastern else _strangers(text, latin=model.latin)
     return total / len(odd)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,10 @@ from pipeline.read.reading import ReadWarning
 
 MAX_WARNINGS = 1000
 _FEW = 12
+_PART = re.compile(
+    r"[\s,:：·-]*[(（\[]?(?:[上中下]|(?:part|pt\.?|часть)\s*\w{1,5}|[一二三四五六七八九十\d]{1,2})[)）\]]?$",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,6 +46,10 @@ def _scope_warnings(scope: Sequence[Numbered]) -> Iterator[ReadWarning]:
         number = heading.number
         following = scope[index + 1].number if index + 1 < len(scope) else None
         expected = None if highest is None else highest + 1
+        if index and number == scope[index - 1].number and _are_parts(scope[index - 1], heading):
+            message = f"chapter {number} is split: {scope[index - 1].title!r} on line {scope[index - 1].line} and {heading.title!r}"
+            yield ReadWarning(code="chapter-split", message=message, line=heading.line)
+            continue
         if expected is not None and number != expected and following == expected + 1 and not _doubles(seen, heading):
             message = f"{heading.title!r} stands where chapter {expected} is due"
             yield ReadWarning(code="chapter-misnumbered", message=message, line=heading.line)
@@ -83,6 +92,12 @@ def _missing(gap: range, printed: set[int], line: int) -> Iterator[ReadWarning]:
         what = f"chapter {listed} is" if len(absent) == 1 else f"chapters {listed} are"
     if absent:
         yield ReadWarning(code="chapter-missing", message=f"{what} missing before line {line}", line=line)
+
+
+def _are_parts(before: Numbered, heading: Numbered) -> bool:
+    """Whether two titles are the parts of one chapter: equal but for （上）/（下） or (Part 1)/(Part 2)."""
+    one, two = _PART.search(before.title), _PART.search(heading.title)
+    return bool(one and two and one[0] != two[0] and before.title[: one.start()] == heading.title[: two.start()])
 
 
 def _doubles(seen: dict[int, Numbered], heading: Numbered) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_ROMAN = re.compile(r"(?=.)M{0,3}(?:CM|CD|D?C{0,4})(?:XC|XL|L?X{0,4})(?:IX|IV|V?I{0,4})", re.IGNORECASE)
+_ROMAN = re.compile(r"(?=.)M{0,9}(?:CM|CD|D?C{0,4})(?:XC|XL|L?X{0,4})(?:IX|IV|V?I{0,4})", re.IGNORECASE)
 _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 _CARDINALS = [
     "zero",

@@ -55,6 +55,7 @@ _NAMES = {
     "application/xhtml+xml": "an XHTML page",
     "application/x-fictionbook+xml": "a FictionBook",
 }
+_HTML_NAMES = (".html", ".htm", ".xhtml")
 _MARKDOWN_NAMES = (".md", ".markdown", ".mdown", ".mkd")
 _HTML = re.compile(
     rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*(?:<!doctype\s+html|<html[\s>])", re.IGNORECASE | re.DOTALL
@@ -93,6 +94,8 @@ def media_type_of(name: str, head: bytes) -> str:
         return "application/xhtml+xml" if start.lstrip().startswith(b"<?xml") else "text/html"
     if _FICTION_BOOK.match(start):
         return "application/x-fictionbook+xml"
+    if name.lower().endswith(_HTML_NAMES):
+        return "text/html"
     return "text/markdown" if name.lower().endswith(_MARKDOWN_NAMES) else "text/plain"
 
 

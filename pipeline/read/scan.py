@@ -56,11 +56,14 @@ _STARTS_ASCII = re.compile(
     rf"|[IVXLC]{{1,8}}\.?[ \t]*(?=\n)|(?:[1-3] )?[A-Z][a-z]+ (?:[a-z]{{2,3}} [A-Z][a-z]+ )?\d{{1,3}}[ \t]*(?=\n)"
     rf"|{MARKER_STARTS})"
 )
+_FIRST_CHARS = "".join(
+    sorted({name[0] for name in NAMES_EASTERN + _OTHER_NAMES} | set("【（(《〈「『正第제卷章回巻［底س"))
+)
 _STARTS_OTHER = re.compile(
-    rf"\n{_INDENT}(?:[【\[（(《〈「『]?[ \u3000]*(?:正文[ \u3000]*)?[第제][ \u3000]*[{HAN_NUMERAL}]"
+    rf"\n{_INDENT}(?=[\[{_FIRST_CHARS}{_FIRST_CHARS.upper()}{HAN_NUMERAL}гГчЧтТкКрР])(?:[【\[（(《〈「『]?[ \u3000]*(?:正文[ \u3000]*)?[第제][ \u3000]*[{HAN_NUMERAL}]"
     rf"|[卷章回巻][ \u3000]*[{HAN_NUMERAL}]|[【\[（(]?(?:{'|'.join(map(re.escape, NAMES_EASTERN))})"
     rf"|［＃|[（(]?[{HAN_NUMERAL}]{{1,6}}[)）]?[．、。.]?[ \u3000]*(?=\n)"
-    rf"|{_cases(('глава ', 'часть ', 'том ', 'книга ', 'раздел '))}|{_cases(_OTHER_NAMES)}|底本：)"
+    rf"|{_cases(('глава ', 'часть ', 'том ', 'книга ', 'раздел '))}|{_cases(_OTHER_NAMES)}|底本：|سورة )"
 )
 
 
@@ -258,6 +261,6 @@ def _plain(line: str) -> str:
 
 
 def _visible(text: str) -> int:
-    """Characters to be seen: exact up to some thousand, the length of the text beyond."""
+    """Characters to be seen: exact where they are few, the length of the text beyond."""
     text = text.strip()
-    return len(text) if len(text) > 4096 else len("".join(text.split()))
+    return len(text) if len(text) > 1024 else len("".join(text.split()))

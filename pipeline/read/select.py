@@ -8,6 +8,7 @@ from statistics import fmean, pstdev
 
 from pipeline.read.chapters import CHAPTER_RANK, Heading
 from pipeline.read.contents import title_key
+from pipeline.read.numerals import parse_number
 from pipeline.read.scan import Candidate
 
 _DEEP_INDENT = 4
@@ -41,9 +42,15 @@ def without_repeats(headings: Sequence[Candidate]) -> tuple[list[Candidate], lis
 
 def _repeats(before: Candidate, candidate: Candidate) -> bool:
     one, two = before.heading, candidate.heading
+    if two.unit == "named" and one.rank == CHAPTER_RANK and candidate.seen == before.seen and one.unit != "named":
+        return _is_bare(one)  # "Postscript" right below "Chapter 25" is that chapter's title
     if one.unit == two.unit == "named" and candidate.seen > before.seen:
         return _name(one) == _name(two)  # a running head of the same part
     return candidate.seen == before.seen and title_key(one.title) == title_key(two.title)
+
+
+def _is_bare(heading: Heading) -> bool:
+    return parse_number(heading.title.split()[-1].strip(".:")) is not None
 
 
 def _name(heading: Heading) -> str:

@@ -92,6 +92,7 @@ def survey(source: Source, options: ReadOptions, new_sink: Callable[[], Callable
         return _Pass(source, encoding, new_sink()).run()
     _refuse_binary(source, head)
     try:
+        _glance(head)
         return _Pass(source, "utf-8", new_sink(), _Utf8Watch()).run()
     except NotUtf8Error as found:
         if is_iso_2022_jp(found.sample):
@@ -219,6 +220,12 @@ class _Pass:
 def _head(source: Source) -> bytes:
     with source.open() as stream:
         return next(byte_blocks(stream, source.name), b"")[: 1 << 16]
+
+
+def _glance(head: bytes) -> None:
+    """Raise NotUtf8Error when the first bytes alone tell it, before a pass is begun."""
+    decoder = BlockDecoder("utf-8")
+    _Utf8Watch().block(head, decoder.decode(head), decoder)
 
 
 def _refuse_binary(source: Source, head: bytes) -> None:
