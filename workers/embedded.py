@@ -18,6 +18,7 @@ from workers.lanes import Lane
 from workers.planning.context import JobContext
 from workers.planning.maps import unblock
 from workers.planning.plan import LOCAL, StepPlan
+from workers.progress import JobProgress, progress
 from workers.reconcile import reconcile
 from workers.runtime import Runtime
 from workers.transitions import advance
@@ -31,8 +32,7 @@ UNBLOCK = 1000
 class Beat:
     """What a runner tells while it works."""
 
-    job: Job
-    steps: list[Step]
+    progress: JobProgress
 
 
 class EmbeddedRunner:
@@ -168,9 +168,9 @@ class EmbeddedRunner:
         self._last_tick = now
         with self._database.read() as rows:
             job = rows.jobs.get(self._job_id)
-            steps = rows.jobs.steps(self._job_id)
-        if job is not None and self._on_beat:
-            self._on_beat(Beat(job=job, steps=steps))
+            standing = progress(rows, job) if job is not None and self._on_beat else None
+        if standing is not None and self._on_beat:
+            self._on_beat(Beat(progress=standing))
         return job
 
     def _renew(self) -> None:

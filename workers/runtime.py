@@ -33,11 +33,14 @@ class Runtime:
     @cached_property
     def database(self) -> Database:
         """The database, made and migrated on first use."""
-        if self.settings.database_url is None:
-            _make_folder(self.settings.state)
-        database = Database(make_engine(self.settings.url))
+        database = self.unmigrated()
         migrate.upgrade(database)
         return database
+
+    def unmigrated(self) -> Database:
+        """The database as it stands."""
+        _make_folder(self.settings.state)
+        return Database(make_engine(self.settings.url))
 
     @cached_property
     def lock(self) -> ProcessLock:
@@ -66,7 +69,7 @@ class Runtime:
         from pipeline.split.tokenizer import load_counter  # loading a tokenizer takes a while
 
         tokenizer = self.settings.tokenizer
-        counter = load_counter(tokenizer if tokenizer in (None, "characters") else Path(tokenizer))  # type: ignore[arg-type]
+        counter = load_counter(Path(tokenizer) if tokenizer and tokenizer != "characters" else tokenizer)
         grain = Grain(name=spec.name, limit=spec.limit, overlap=spec.overlap, heading_level=spec.heading_level)
         return Cutting(grain=grain, counter=counter)
 

@@ -85,6 +85,11 @@ class JobRepository:
             JobRow.id.in_(jobs) & JobRow.state.in_(JOB_ACTIVE) & (PipelineRow.name == pipeline), 1000
         )
 
+    def over(self, document_id: UUID, limit: int) -> list[Job]:
+        """The latest jobs that had a document."""
+        jobs = select(JobDocumentRow.job_id).where(JobDocumentRow.document_id == document_id)
+        return self._many(JobRow.id.in_(jobs), limit)
+
     def latest(self, limit: int, states: Sequence[JobState] = ()) -> list[Job]:
         """Jobs, newest first."""
         return self._many(JobRow.state.in_(states) if states else None, limit)

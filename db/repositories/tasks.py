@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, case, exists, func, insert, literal_column, nu
 from sqlalchemy.engine import Connection
 
 from db.dialect import batches
-from db.tables import AttemptRow, KeyLeaseRow, ResultRow, StepRow, TaskRow
+from db.tables import AttemptRow, KeyLeaseRow, ResultRow, TaskRow
 from db.values import Claim, NewAttempt, NewTask, Overdue, Task
 from pipeline.states import TASK_OPEN, TaskState
 
@@ -360,22 +360,6 @@ class TaskRepository:
             query = select(*columns).where(AttemptRow.task_id.in_(part)).order_by(AttemptRow.task_id, AttemptRow.id)
             found.extend(NewAttempt(*row) for row in self._connection.execute(query).tuples())
         return found
-
-    def previous_keys(self, page_id: int, page_ordinal: int, step_id: int, name: str) -> list[bytes]:
-        """Keys that other jobs' steps of this name had for the same chunk place, newest first."""
-        query = (
-            select(TaskRow.key)
-            .join(StepRow, StepRow.id == TaskRow.step_id)
-            .where(
-                TaskRow.page_id == page_id,
-                TaskRow.page_ordinal == page_ordinal,
-                StepRow.name == name,
-                TaskRow.step_id != step_id,
-            )
-            .order_by(TaskRow.id.desc())
-            .limit(10)
-        )
-        return [key for key in self._connection.execute(query).scalars() if key]
 
     # Decisions of people
 

@@ -31,12 +31,16 @@ class Registry:
             raise PipelineError(f"Two ops are called {op.name!r}", hint="give one of them another name")
         self._ops[op.name] = op
 
+    def names(self) -> list[str]:
+        """The names of all ops."""
+        return sorted(self._ops)
+
     def get(self, name: str, kind: str) -> Op:
         """The op of that name. Raises PipelineError when there is none, or when it serves another kind of step."""
         op = self._ops.get(name)
         if op is None:
             raise PipelineError(
-                f"There is no op {name!r}", hint=f"known: {', '.join(sorted(self._ops))}; others come with --ops MODULE"
+                f"There is no op {name!r}", hint=f"known: {', '.join(self.names())}; others come with --ops MODULE"
             )
         if kind_of(op) != kind:
             raise PipelineError(f"Op {name!r} is a {kind_of(op)} op, the step is a {kind}")

@@ -85,7 +85,7 @@ def ingest(
     options: dict[str, object] = {"encoding": encoding} if encoding else {}
     for _ in range(RACES):
         document = _document(database, found, title=title, collection=collection)
-        if document.current and _stands(database, found.path, document.current, options):
+        if document.current and _stands(database, found.path, document.media_type, document.current, options):
             return _recut(database, document, document.current, cutting)
         reading = registry.read(FileSource(found.path), ReadOptions(encoding=encoding))
         done = _publish(database, found, document, reading, options, cutting)
@@ -120,10 +120,14 @@ def _media_type(found: Found) -> str:
         raise ReadError(f"{found.name} can not be read: {error.strerror}") from error
 
 
-def _stands(database: Database, path: Path, current: Revision, options: dict[str, object]) -> bool:
+def _stands(
+    database: Database, path: Path, media_type: str, current: Revision, options: dict[str, object]
+) -> bool:
     """Is the current revision still a reading of these bytes? A touched file costs a stat and a hash."""
-    reader = registry.reader_named(current.reader)
-    if reader is None or reader.version != current.reader_version or current.options != options:
+    reader = registry.reader_for(media_type)
+    if reader is None or (reader.name, reader.version) != (current.reader, current.reader_version):
+        return False
+    if current.options != options:
         return False
     try:
         stat = path.stat()

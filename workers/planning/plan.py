@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -112,7 +112,12 @@ def _model(step: StepSpec, op: Op, models: Models, default: str) -> Model | None
 
 def step_plans(job: Job, ops: Registry) -> list[StepPlan]:
     """The steps of a stored job. Raises PipelineError when an op is gone or has another version than was planned."""
-    return [_step_plan(position, step, ops) for position, step in enumerate(job.resolved["steps"])]
+    return plans_from(job.resolved["steps"], ops)
+
+
+def plans_from(steps: Sequence[Mapping[str, Any]], ops: Registry) -> list[StepPlan]:
+    """The steps that `resolve` gave. Raises PipelineError as `step_plans` does."""
+    return [_step_plan(position, step, ops) for position, step in enumerate(steps)]
 
 
 def _step_plan(position: int, step: Mapping[str, Any], ops: Registry) -> StepPlan:

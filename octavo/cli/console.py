@@ -1,0 +1,101 @@
+"""Where things are printed: results on stdout, progress and errors on stderr; book text never as markup or escapes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from pipeline import canonical
+from pipeline.errors import OctavoError, StorageError
+from pipeline.ops.values import Json
+
+
+@cache
+def out() -> Console:
+    """Results."""
+    return Console(highlight=False, soft_wrap=True, emoji=False, markup=False)
+
+
+@cache
+def err() -> Console:
+    """Progress and errors."""
+    return Console(stderr=True, highlight=False, soft_wrap=True, emoji=False, markup=False)
+
+
+def safe(text: str) -> str:
+    """Text for a terminal: line breaks as spaces, controls and direction marks shown as escapes."""
+    parts = []
+    for char in text:
+        if char in "\n\t":
+            parts.append(" ")
+        elif unicodedata.category(char) in ("Cc", "Cf", "Cs") and char not in "\u200c\u200d":
+            parts.append(f"\\u{ord(char):04x}" if ord(char) > 0xFF else f"\\x{ord(char):02x}")
+        else:
+            parts.append(char)
+    return "".join(parts)
+
+
+def print_json(value: Json) -> None:
+    """One JSON value on one line of stdout."""
+    write(canonical.dumps(value) + b"\n")
+
+
+def write(data: bytes) -> None:
+    """Bytes to stdout. A reader that went away (`| head`) ends the process quietly, as other tools do."""
+    try:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0) from None
+
+
+def print_lines(lines: Iterable[bytes]) -> None:
+    """Lines of stdout, each ended."""
+    for line in lines:
+        write(line + b"\n")
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A table of plain text on stdout."""
+    grid = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        grid.add_row(*[Text(safe(cell)) for cell in row])
+    out().print(grid)
+
+
+def note(text: str) -> None:
+    """A line for the person who watches."""
+    err().print(safe(text))
+
+
+def complain(error: OctavoError) -> None:
+    """An error as `error:`, `cause:` and `hint:` lines."""
+    err().print(Text.assemble(("error: ", "bold red"), safe(error.message)))
+    if error.cause:
+        err().print(Text.assemble(("cause: ", "bold"), safe(error.cause)))
+    if error.hint:
+        err().print(Text.assemble(("hint: ", "bold"), safe(error.hint)))
+
+
+def write_file(path: Path, lines: Iterable[bytes]) -> None:
+    """Lines to a file, whole or not at all. Raises StorageError."""
+    partial = path.with_name(path.name + ".part")
+    try:
+        with partial.open("wb") as file:
+            file.writelines(line + b"\n" for line in lines)
+        partial.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
+        raise StorageError(f"{path} can not be written: {error.strerror}") from error

@@ -1,0 +1,25 @@
+"""Exit codes, as documented in docs/cli.md."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from pipeline.errors import NotFoundError, OctavoError, UsageError
+
+
+class Exit(IntEnum):
+    """What the process tells its caller."""
+
+    OK = 0
+    ERROR = 1
+    USAGE = 2  # a wrong option, setting, pipeline or model
+    HOLES = 3  # finished, but some chunks failed
+    NOT_FOUND = 5  # no such job, document or chunk
+    INTERRUPTED = 130  # Ctrl-C: what is committed is kept
+
+
+def code_of(error: OctavoError) -> Exit:
+    """The exit code of an error."""
+    if isinstance(error, NotFoundError):
+        return Exit.NOT_FOUND
+    return Exit.USAGE if isinstance(error, UsageError) else Exit.ERROR

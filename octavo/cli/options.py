@@ -1,0 +1,76 @@
+"""Options that commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline import settings
+from pipeline.spec import GrainSpec, PipelineSpec, load
+from workers.runtime import Runtime
+
+State = Annotated[
+    Path | None, typer.Option("--state", help="Folder that holds the state (default .octavo, or OCTAVO_STATE).")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else there.")]
+Model = Annotated[str | None, typer.Option("--model", help="Model profile that answers the ops (default extractive).")]
+Ops = Annotated[list[str] | None, typer.Option("--ops", help="Python module with ops of your own; may be repeated.")]
+Tokenizer = Annotated[
+    str | None,
+    typer.Option("--tokenizer", help="A tokenizer.json that counts tokens, or 'characters' (default: the built-in)."),
+]
+Limit = Annotated[int | None, typer.Option("--limit", help="Tokens in a chunk at most, instead of the pipeline's.")]
+Overlap = Annotated[
+    int | None, typer.Option("--overlap", help="Tokens of the text before that are shown with a chunk.")
+]
+Pipeline = Annotated[
+    str, typer.Option("--pipeline", "-p", help="A built-in pipeline (summary, glossary, outline) or a .toml file.")
+]
+Encoding = Annotated[str | None, typer.Option("--encoding", help="Force the encoding instead of finding it.")]
+JobArg = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, its beginning or end, or 'last'.")]
+DocumentArg = Annotated[str, typer.Argument(metavar="BOOK", help="A document's path, title, URI or id.")]
+
+
+@contextmanager
+def runtime(
+    state: Path | None,
+    *,
+    model: str | None = None,
+    ops: list[str] | None = None,
+    tokenizer: str | None = None,
+) -> Iterator[Runtime]:
+    """The runtime of one command, closed at its end."""
+    made = Runtime(
+        settings.current({"state": state, "model": model, "ops": tuple(ops) if ops else None, "tokenizer": tokenizer})
+    )
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def pipeline_with(name: str, limit: int | None, overlap: int | None) -> PipelineSpec:
+    """A pipeline, its grain changed where options say so. Raises PipelineError."""
+    spec = load(name)
+    grain = grain_with(spec.grain, limit, overlap)
+    return spec.model_copy(update={"grain": grain})
+
+
+def grain_with(grain: GrainSpec, limit: int | None, overlap: int | None) -> GrainSpec:
+    """A grain with another limit or overlap. Raises UsageError when they do not fit each other."""
+    from pydantic import ValidationError
+
+    from pipeline.errors import UsageError
+    from pipeline.spec import describe
+
+    changed = {"limit": limit, "overlap": overlap}
+    try:
+        return GrainSpec.model_validate(
+            grain.model_dump() | {name: value for name, value in changed.items() if value is not None}
+        )
+    except ValidationError as error:
+        raise UsageError(describe(error), hint="give an --overlap below the --limit") from error

@@ -1,0 +1,246 @@
+"""`octavo run`, `ingest`, `plan` and `resume`."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from db.values import Job
+from octavo.cli import console, options, show
+from octavo.cli.exits import Exit
+from octavo.cli.watch import Watch
+from pipeline.errors import ReadError
+from pipeline.ops.values import Json
+from pipeline.spec import GrainSpec, PipelineSpec
+from pipeline.states import JobState
+from workers.embedded import EmbeddedRunner
+from workers.ingest.find import find
+from workers.ingest.ingest import Ingested, Outcome, ingest
+from workers.outputs.job import find_job, view
+from workers.outputs.present import present
+from workers.planning.context import load_context
+from workers.planning.jobs import begin_job
+from workers.planning.preview import preview
+from workers.progress import progress
+from workers.runtime import Runtime
+
+Books = Annotated[list[str], typer.Argument(metavar="BOOK...", help="Files, folders, globs, or - for standard input.")]
+Citations = Annotated[int, typer.Option("--citations", min=0, help="Citations of each entry to give; 0 gives all.")]
+
+
+def run(
+    books: Books,
+    pipeline: options.Pipeline = "summary",
+    as_json: options.AsJson = False,
+    model: options.Model = None,
+    ops: options.Ops = None,
+    tokenizer: options.Tokenizer = None,
+    limit: options.Limit = None,
+    overlap: options.Overlap = None,
+    encoding: options.Encoding = None,
+    citations: Citations = 10,
+    state: options.State = None,
+) -> None:
+    """Run a pipeline over books: ingest what changed, do what is not in the memo, show the result."""
+    began = time.monotonic()
+    with options.runtime(state, model=model, ops=ops, tokenizer=tokenizer) as runtime:
+        spec = options.pipeline_with(pipeline, limit, overlap)
+        check(runtime, spec)
+        documents = ingest_all(runtime, books, spec.grain, encoding=encoding, quiet=as_json)
+        job, joined = begin(runtime, spec, documents)
+        if joined and not as_json:
+            console.note(f"job {job.id} is at it already: joined")
+        finish(runtime, work(runtime, job, quiet=as_json), began, as_json=as_json, citations=citations)
+
+
+def resume(
+    job: options.JobArg = "last",
+    as_json: options.AsJson = False,
+    ops: options.Ops = None,
+    citations: Citations = 10,
+    state: options.State = None,
+) -> None:
+    """Go on with a job that was paused, interrupted or killed."""
+    from workers.control import unpause
+
+    began = time.monotonic()
+    with options.runtime(state, ops=ops) as runtime:
+        found = unpause(runtime.database, job)
+        finish(runtime, work(runtime, found, quiet=as_json), began, as_json=as_json, citations=citations)
+
+
+def ingest_command(
+    books: Books,
+    as_json: options.AsJson = False,
+    pipeline: options.Pipeline = "summary",
+    tokenizer: options.Tokenizer = None,
+    limit: options.Limit = None,
+    overlap: options.Overlap = None,
+    encoding: options.Encoding = None,
+    state: options.State = None,
+) -> None:
+    """Bring books in: read them, cut them by the pipeline's grain, store what is new."""
+    with options.runtime(state, tokenizer=tokenizer) as runtime:
+        grain = options.pipeline_with(pipeline, limit, overlap).grain
+        found = ingest_all(runtime, books, grain, encoding=encoding, quiet=as_json)
+        rows = [show.ingested(runtime.database, item) for item in found]
+        if as_json:
+            console.print_json(rows)
+        else:
+            columns = ("document", "what", "encoding", "sections", "chunks", "tokens", "kept", "edited", "added", "removed")
+            console.table(columns, [[str(row.get(name, "")) for name in columns] for row in rows])
+            tokenizer_name = rows[0]["tokenizer"] if rows else ""
+            console.note(f"tokens counted with {tokenizer_name}")
+
+
+def plan(
+    books: Books,
+    pipeline: options.Pipeline = "summary",
+    as_json: options.AsJson = False,
+    model: options.Model = None,
+    ops: options.Ops = None,
+    tokenizer: options.Tokenizer = None,
+    limit: options.Limit = None,
+    overlap: options.Overlap = None,
+    encoding: options.Encoding = None,
+    state: options.State = None,
+) -> None:
+    """Say what a run would do, and do none of it: hits, calls, tokens; exact for maps, bounds for reduces."""
+    with options.runtime(state, model=model, ops=ops, tokenizer=tokenizer) as runtime:
+        spec = options.pipeline_with(pipeline, limit, overlap)
+        check(runtime, spec)
+        documents = ingest_all(runtime, books, spec.grain, encoding=encoding, quiet=as_json)
+        steps = preview(
+            runtime.database, spec, documents, ops=runtime.ops, models=runtime, model=runtime.settings.model
+        )
+        if as_json:
+            console.print_json({"steps": steps})
+        else:
+            columns = ("step", "kind", "tasks", "hits", "calls_least", "calls_most", "tokens_in")
+            console.table(columns, [[str(step[name]) for name in columns] for step in steps])
+
+
+def check(runtime: Runtime, spec: PipelineSpec) -> None:
+    """See that the ops and models of a pipeline are there before a book is read."""
+    from workers.planning.plan import resolve
+
+    resolve(spec, runtime.ops, runtime, runtime.settings.model)
+
+
+def ingest_all(
+    runtime: Runtime, books: list[str], grain: GrainSpec, *, encoding: str | None, quiet: bool
+) -> list[Ingested]:
+    """Bring sources in, in order. A source that can not be read stops here; those before it are in."""
+    found = find(books, runtime.spool, sys.stdin.buffer)
+    cutting = runtime.cutting(grain)
+    done: list[Ingested] = []
+    for source in found:
+        try:
+            item = ingest(runtime.database, source, cutting, encoding=encoding)
+        except ReadError as error:
+            raise _with_count(error, len(done), len(found)) from error
+        if not quiet:
+            tell(item)
+        done.append(item)
+    return done
+
+
+def _with_count(error: ReadError, done: int, wanted: int) -> ReadError:
+    if wanted == 1:
+        return error
+    return type(error)(error.message, cause=error.cause, hint=error.hint or f"{done} of {wanted} files are in already")
+
+
+def tell(item: Ingested) -> None:
+    """Say what ingest did with a source, and what it noticed."""
+    report = item.report
+    counts = ", ".join(f"{count} {name}" for name, count in report.items() if count)
+    what = item.outcome if item.outcome is Outcome.UNCHANGED else f"{item.outcome} ({item.revision.encoding})"
+    console.note(f"{item.document.title}: {what}" + (f": chunks {counts}" if counts else ""))
+    for warning in item.revision.warnings if item.outcome is not Outcome.UNCHANGED else []:
+        if isinstance(warning, dict):
+            console.note(f"  warning: {warning['message']}")
+
+
+def begin(runtime: Runtime, spec: PipelineSpec, documents: list[Ingested]) -> tuple[Job, bool]:
+    """The job of a run, and whether it was there already."""
+    cutting = runtime.cutting(spec.grain)
+    return begin_job(
+        runtime.database,
+        spec,
+        documents,
+        ops=runtime.ops,
+        models=runtime,
+        model=runtime.settings.model,
+        tokenizer=cutting.counter.name,
+    )
+
+
+class Interrupted(KeyboardInterrupt):
+    """The person pressed Ctrl-C; what is committed is kept."""
+
+
+@contextmanager
+def stopping(stop: Callable[[], None]) -> Iterator[threading.Event]:
+    """Ctrl-C and SIGTERM ask once for a clean stop; a second one ends at once."""
+    asked = threading.Event()
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if asked.is_set():
+            raise Interrupted
+        asked.set()
+        stop()
+
+    before = {name: signal.signal(name, handle) for name in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for name, handler in before.items():
+            signal.signal(name, handler)
+
+
+def work(runtime: Runtime, job: Job, *, quiet: bool) -> Job:
+    """Work on a job until it ends. On Ctrl-C: says what is kept and how to go on, raises Interrupted."""
+    with Watch(quiet=quiet) as watch:
+        runner = EmbeddedRunner(runtime, job.id, on_beat=watch.beat)
+        with stopping(runner.stop) as asked:
+            job = runner.work()
+    if asked.is_set() and job.state is JobState.RUNNING:
+        with runtime.database.read() as rows:
+            standing = progress(rows, job)
+        console.note(
+            f"stopped: {standing.total('done')} of {standing.total('tasks')} tasks are done and kept. "
+            f"Go on with: octavo resume {job.id}"
+        )
+        raise Interrupted
+    return job
+
+
+def finish(runtime: Runtime, job: Job, began: float, *, as_json: bool, citations: int) -> None:
+    """Print the job's result and end with its exit code."""
+    with runtime.database.read() as rows:
+        job = find_job(rows, str(job.id))
+        standing = progress(rows, job)
+        output: Json = None
+        if job.state in (JobState.DONE, JobState.HOLES):
+            context = load_context(runtime.database, runtime.ops, job.id)
+            output = present(view(rows, context, citations=citations))
+    summary = show.run_summary(standing, time.monotonic() - began)
+    if as_json:
+        console.print_json(summary | {"output": output})
+    else:
+        if output is not None:
+            show.output(output)
+        show.run_line(summary, standing)
+    if job.state is JobState.HOLES:
+        raise typer.Exit(Exit.HOLES)
+    if job.state is not JobState.DONE:
+        raise typer.Exit(Exit.ERROR)

@@ -1,0 +1,81 @@
+"""What people decide about a job: pause, resume, cancel, retry, waive. Rows, so they hold while every worker is down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from db.database import Database, Repositories
+from db.values import Job, Step
+from pipeline.errors import OctavoError
+from pipeline.states import JOB_ENDED, JobState
+from workers.outputs.job import find_job
+
+
+class NotPossibleError(OctavoError):
+    """The job's state does not allow that."""
+
+
+def _unless(job: Job, states: Sequence[JobState], what: str) -> None:
+    if job.state in states:
+        raise NotPossibleError(f"Job {job.id} is {job.state}: it can not be {what}")
+
+
+def pause(database: Database, text: str) -> Job:
+    """Nothing new of a job starts until it is resumed."""
+    with database.write() as rows:
+        job = find_job(rows, text)
+        _unless(job, JOB_ENDED, "paused")
+        rows.jobs.move(job.id, to=JobState.PAUSED, reason="paused by a person")
+        return find_job(rows, str(job.id))
+
+
+def unpause(database: Database, text: str) -> Job:
+    """A paused job may go on. One that runs stays as it is."""
+    with database.write() as rows:
+        job = find_job(rows, text)
+        _unless(job, (JobState.CANCELLED, JobState.FAILED), "resumed")
+        if job.state is JobState.PAUSED:
+            rows.jobs.move(job.id, to=JobState.RUNNING, reason=None)
+        return find_job(rows, str(job.id))
+
+
+def cancel(database: Database, text: str) -> Job:
+    """End a job. What runs is finished into the memo; nothing new starts."""
+    with database.write() as rows:
+        job = find_job(rows, text)
+        _unless(job, (JobState.DONE, JobState.HOLES, JobState.FAILED), "cancelled")
+        rows.tasks.cancel([step.id for step in rows.jobs.steps(job.id)])
+        rows.jobs.move(job.id, to=JobState.CANCELLED, reason="cancelled by a person")
+        return find_job(rows, str(job.id))
+
+
+def retry(database: Database, text: str) -> tuple[Job, int]:
+    """Make a job's holes ready again; gives how many there were. What was reduced over them is planned anew."""
+    with database.write() as rows:
+        job = find_job(rows, text)
+        _unless(job, (JobState.CANCELLED,), "retried")
+        steps = rows.jobs.steps(job.id)
+        count = rows.tasks.retry_holes([step.id for step in steps])
+        if count:
+            _reopen(rows, job, steps)
+        return find_job(rows, str(job.id)), count
+
+
+def waive(database: Database, text: str, ordinals: Sequence[int] | None) -> tuple[Job, int]:
+    """Accept a job's holes, all or those of the chunks at `ordinals`; gives how many."""
+    with database.write() as rows:
+        job = find_job(rows, text)
+        steps = rows.jobs.steps(job.id)
+        count = rows.tasks.waive([step.id for step in steps], ordinals)
+        if count:
+            _reopen(rows, job, steps)
+        return find_job(rows, str(job.id)), count
+
+
+def _reopen(rows: Repositories, job: Job, steps: Sequence[Step]) -> None:
+    """Maps are open again; the levels of reduces go, for they were planned on outputs that change (the memo stays)."""
+    for step in steps:
+        if step.level == 0:
+            rows.jobs.reopen(step.id)
+    rows.jobs.drop_steps([step.id for step in steps if step.level > 0])
+    rows.jobs.move(job.id, to=JobState.RUNNING, reason=None)

@@ -1,0 +1,103 @@
+"""Exports: JSON Lines, Markdown, and the canonical form that two runs are compared by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipeline import canonical
+from pipeline.ops.values import Json
+from workers.outputs.job import View
+from workers.outputs.present import present, results
+from workers.planning.merges import shards_for
+
+
+def json_lines(view: View) -> Iterator[Json]:
+    """The outputs of every map step, chunk by chunk, then the job's output."""
+    for plan in view.context.plans:
+        if plan.kind == "map":
+            yield from results(view, plan)
+    yield {"output": present(view)}
+
+
+def canonical_lines(view: View) -> Iterator[bytes]:
+    """The same as canonical JSON, without ids, names and dates: equal work gives equal bytes, whatever its history.
+
+    Open the view with `Citation.canonical` and all citations.
+    """
+    documents = []
+    for member in view.context.selection.members:
+        revision = member.document.current
+        documents.append(revision.text_sha256.hex() if revision else None)
+    steps = [
+        plan.identity().fields() | {"step": plan.name, "kind": plan.kind} for plan in view.context.plans
+    ]
+    head = {"octavo": 1, "documents": documents, "steps": steps, "shards": shards_for(view.context.selection.total)}
+    yield canonical.dumps(head)
+    for line in json_lines(view):
+        yield canonical.dumps(_without_names(line))
+
+
+def _without_names(value: Json) -> Json:
+    """Leave out the titles of documents: a copy under another name is the same work."""
+    if isinstance(value, dict) and isinstance(value.get("output"), dict):
+        output = dict(value["output"])
+        output.pop("document", None)
+        if isinstance(output.get("documents"), list):
+            output["documents"] = [
+                {name: part for name, part in item.items() if name != "document"} for item in output["documents"]
+            ]
+        return value | {"output": output}
+    return value
+
+
+def markdown(view: View) -> Iterator[str]:
+    """The job's output as Markdown, a line at a time, with lines of the book as citations."""
+    output = present(view)
+    yield f"# {view.context.job.pipeline}: {', '.join(m.document.title for m in view.context.selection.members)}"
+    yield ""
+    for part in output.get("documents", [output]):
+        if "entries" in part:
+            yield from _entries(part["entries"])
+        elif "chapters" in part:
+            yield from _summary(part)
+        elif "sections" in part:
+            yield from _outline(part)
+        else:
+            yield "```json"
+            yield canonical.dumps(part).decode()
+            yield "```"
+
+
+def _lines(citations: list[Json]) -> str:
+    places = [f"lines {item['start_line']}–{item['end_line']}" for item in citations]
+    return f" ({'; '.join(places)})" if places else ""
+
+
+def _entries(entries: list[Json]) -> Iterator[str]:
+    for entry in entries:
+        name = entry.get("name", entry.get("key"))
+        kind = f", {entry['kind']}" if entry.get("kind") else ""
+        aliases = f"; also {', '.join(entry['aliases'])}" if entry.get("aliases") else ""
+        yield f"- **{_plain(str(name))}**{kind}, {entry['count']} times{_plain(aliases)}{_lines(entry['citations'][:3])}"
+
+
+def _summary(part: dict[str, Json]) -> Iterator[str]:
+    for sentence in part["sentences"]:
+        yield _plain(sentence["text"]) + _lines(sentence["citations"])
+        yield ""
+    for chapter in part["chapters"]:
+        yield f"{'#' * min(6, chapter['level'] + 1)} {_plain(chapter['title'])}"
+        yield ""
+        yield _plain(chapter["text"]) + _lines(chapter["citations"])
+        yield ""
+
+
+def _outline(part: dict[str, Json]) -> Iterator[str]:
+    for section in part["sections"]:
+        indent = "  " * (section["level"] - 1)
+        yield f"{indent}- **{_plain(section['title'])}** (line {section['start_line']}) {_plain(section['text'])}"
+
+
+def _plain(text: str) -> str:
+    """Text as text: what Markdown would take for markup is escaped."""
+    return "".join("\\" + char if char in "\\`*_[]<>#" else char for char in text)

@@ -1,0 +1,80 @@
+"""Where a job stands: tasks by state, calls, tokens, rate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from db.database import Repositories
+from db.values import Counts, Job, Step
+from pipeline.states import TASK_OPEN, JobState, TaskState
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StepProgress:
+    """One level of a step."""
+
+    step: Step
+    tasks: int
+    done: int
+    hits: int
+    holes: int
+    waived: int
+    retrying: int
+    running: int
+    counts: Counts
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JobProgress:
+    """A job and its steps."""
+
+    job: Job
+    steps: tuple[StepProgress, ...]
+
+    def total(self, name: str) -> int:
+        """A number of tasks, added up over the steps."""
+        return sum(int(getattr(step, name)) for step in self.steps)
+
+    def count(self, name: str) -> int:
+        """A counter, added up over the steps."""
+        return sum(int(getattr(step.counts, name)) for step in self.steps)
+
+    def waits_because(self) -> str | None:
+        """Why the job does not move, where that is known."""
+        if self.job.state is JobState.PAUSED:
+            return "paused: octavo resume goes on"
+        if self.job.reason:
+            return self.job.reason
+        if self.job.state is JobState.RUNNING and not self.total("running"):
+            retrying = self.total("retrying")
+            if retrying:
+                return f"{retrying} retries wait for their time"
+            return "no process works on it: octavo resume goes on"
+        return None
+
+
+def progress(rows: Repositories, job: Job) -> JobProgress:
+    """Read where a job stands."""
+    steps = rows.jobs.steps(job.id)
+    ids = [step.id for step in steps]
+    tasks = rows.tasks.counts(ids)
+    counts = rows.jobs.counts(ids)
+    return JobProgress(
+        job=job, steps=tuple(_step(step, tasks[step.id], counts.get(step.id, Counts())) for step in steps)
+    )
+
+
+def _step(step: Step, found: dict[str, int], counts: Counts) -> StepProgress:
+    states: Sequence[TaskState] = list(TaskState)
+    return StepProgress(
+        step=step,
+        tasks=sum(found.get(state, 0) for state in states),
+        done=sum(found.get(state, 0) for state in states if state not in TASK_OPEN),
+        hits=found.get("hits", 0),
+        holes=found.get(TaskState.FAILED, 0),
+        waived=found.get(TaskState.WAIVED, 0),
+        retrying=found.get("retrying", 0),
+        running=found.get(TaskState.LEASED, 0),
+        counts=counts,
+    )
