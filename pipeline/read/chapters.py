@@ -6,12 +6,22 @@ Here a line is judged by itself; structure.py judges it by what stands around it
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from pipeline.read.chapter_words import (
+    BOOK_RANK,
+    CHAPTER_RANK,
+    CONTENTS_WORDS,
+    EASTERN_NAMES,
+    EASTERN_UNITS,
+    SECTION_RANK,
+    SIDE_UNITS,
+    SURAH,
+    WESTERN_NAMES,
+    WESTERN_UNITS,
+)
 from pipeline.read.numerals import HAN_NUMERAL, english_words_pattern, parse_number, russian_words_pattern
 
-# Ranks order the kinds of heading from the outermost in; only their order counts.
-VOLUME_RANK, PART_RANK, BOOK_RANK, CHAPTER_RANK, SECTION_RANK = 10, 20, 30, 50, 60
 MAX_LINE = 160  # characters; a longer line is no heading
 
 
@@ -24,44 +34,8 @@ class Heading:
     rank: int
     number: int | None = None
     sure: bool = True  # False: only what stands around the line can tell
+    bare: bool = False  # nothing but unit and number
     outer: tuple[str, int, int | None] | None = None  # a volume named on the same line: its title, rank and number
-
-
-_WESTERN_UNITS = {
-    "volume": VOLUME_RANK, "vol": VOLUME_RANK, "том": VOLUME_RANK, "band": VOLUME_RANK,
-    "part": PART_RANK, "часть": PART_RANK, "teil": PART_RANK,
-    "book": BOOK_RANK, "книга": BOOK_RANK, "act": 40,
-    "chapter": CHAPTER_RANK, "chap": CHAPTER_RANK, "ch": CHAPTER_RANK, "глава": CHAPTER_RANK,
-    "kapitel": CHAPTER_RANK, "chapitre": CHAPTER_RANK, "capítulo": CHAPTER_RANK, "capitulo": CHAPTER_RANK,
-    "capitolo": CHAPTER_RANK, "stave": CHAPTER_RANK, "canto": CHAPTER_RANK, "episode": CHAPTER_RANK,
-    "letter": CHAPTER_RANK, "side story": CHAPTER_RANK, "side chapter": CHAPTER_RANK,
-    "bonus chapter": CHAPTER_RANK, "extra chapter": CHAPTER_RANK, "interlude": CHAPTER_RANK, "scene": 55,
-    "section": SECTION_RANK, "раздел": SECTION_RANK,
-}  # fmt: skip
-SIDE_UNITS = frozenset(
-    {"side story", "side chapter", "bonus chapter", "extra chapter", "interlude", "番外", "外传", "外傳"}
-)
-_EASTERN_UNITS = {
-    **dict.fromkeys("部季부", 15), **dict.fromkeys("卷巻권", PART_RANK), **dict.fromkeys("集册冊篇편", 35),
-    **dict.fromkeys("幕막", 40), **dict.fromkeys("章回话話折夜장화회", CHAPTER_RANK), **dict.fromkeys("节節절", SECTION_RANK),
-}  # fmt: skip
-_SURAH = re.compile(r"سورة \S[^.،:؛]{0,40}")  # each of the Quran's parts is headed by this word and its name
-NAMES_WESTERN = (
-    "prologue", "epilogue", "foreword", "preface", "introduction", "afterword", "postscript", "interlude",
-    "intermission", "appendix", "conclusion", "dedication", "acknowledgments", "acknowledgements", "author's note",
-    "author’s note", "translator's note", "translator’s note", "translator's preface", "translator’s preface",
-    "etymology", "extracts", "prelude", "finale", "coda", "пролог", "эпилог", "предисловие", "послесловие",
-    "введение", "заключение", "приложение", "интерлюдия", "от автора",
-)  # fmt: skip
-NAMES_EASTERN = (
-    "番外", "外传", "外傳", "楔子", "序章", "序言", "序幕", "自序", "前言", "引子", "引言", "后记", "後記", "后序", "後序", "尾声",
-    "尾聲", "终章", "終章", "大结局", "大結局", "结局", "結局", "完结感言", "完本感言", "上架感言", "附录", "附錄", "题记", "題記", "幕间",
-    "幕間", "序", "跋", "プロローグ", "エピローグ", "あとがき", "まえがき", "프롤로그", "에필로그", "서장", "종장", "서문", "머리말", "후기",
-    "외전", "작가의 말",
-)  # fmt: skip
-CONTENTS_WORDS = (
-    "contents", "table of contents", "содержание", "оглавление", "目录", "目錄", "目次", "总目录", "總目錄", "차례", "목차",
-)  # fmt: skip
 
 
 def _either(words: tuple[str, ...] | list[str]) -> str:
@@ -71,23 +45,23 @@ def _either(words: tuple[str, ...] | list[str]) -> str:
 _HAN = rf"[{HAN_NUMERAL}]{{1,12}}"
 _ROMAN = r"[IVXLCDM]{1,15}|(?-i:[ivx]{1,6})"
 _WESTERN = re.compile(
-    rf"(?P<unit>{_either(list(_WESTERN_UNITS))})\b\.?"
+    rf"(?P<unit>{_either(list(WESTERN_UNITS))})\b\.?"
     rf"(?:\s*(?P<digits>\d{{1,6}})(?P<fraction>\.\d{{1,2}}(?![\d.]))?(?!\d)"
     rf"|\s+(?:the\s+)?(?P<words>{english_words_pattern()}|{russian_words_pattern()}|(?-i:{_ROMAN}))\b)(?P<rest>.*)",
     re.IGNORECASE,
 )
 _NAMED = re.compile(
-    rf"(?:(?P<words>{english_words_pattern()})\s+)?(?P<name>{_either(NAMES_WESTERN)})\b"
+    rf"(?:(?P<words>{english_words_pattern()})\s+)?(?P<name>{_either(WESTERN_NAMES)})\b"
     rf"(?:\s+(?P<number>\d{{1,3}}|(?-i:[IVXLC]{{1,6}}|[A-Z]))\b)?(?P<rest>.*)",
     re.IGNORECASE,
 )
 _EASTERN = re.compile(
     rf"(?:正文[\s　]*)?[【\[（(《〈「『]?\s*(?:第|제)\s*(?P<number>{_HAN})\s*"
-    rf"(?P<unit>[{''.join(_EASTERN_UNITS)}])(?P<close>[】\])）》〉」』]?)(?P<rest>.*)"
+    rf"(?P<unit>[{''.join(EASTERN_UNITS)}])(?P<close>[】\])）》〉」』]?)(?P<rest>.*)"
 )
 _EASTERN_SHORT = re.compile(rf"(?P<unit>[卷章回巻])\s*(?P<number>{_HAN})(?P<rest>$|[\s　:：、.．·—–-].*|第.*)")
 _EASTERN_NAMED = re.compile(
-    rf"[【\[（(]?(?P<name>{_either(NAMES_EASTERN)})(?:篇|编|之)?(?P<number>{_HAN})?[】\])）]?(?P<rest>.*)"
+    rf"[【\[（(]?(?P<name>{_either(EASTERN_NAMES)})(?:篇|编|之)?(?P<number>{_HAN})?[】\])）]?(?P<rest>.*)"
 )
 _INNER = re.compile(rf"[\s　:：、·—–-]*(?:第|제)\s*{_HAN}\s*[章回话話折节節장화회]")
 _NUMBER = re.compile(
@@ -95,6 +69,7 @@ _NUMBER = re.compile(
 )
 _VERSE = re.compile(r"(?P<name>(?:[1-3] )?[A-Z][a-z]+(?: [a-z]{2,3} [A-Z][a-z]+)?) (?P<number>\d{1,3})")
 _AOZORA = re.compile(r"［＃「(?P<title>[^」]{1,80})」は(?P<size>[大中小])見出し］")
+_SURAH = re.compile(rf"{SURAH} \S[^.،:؛]{{0,40}}")
 _AOZORA_RANK = {"大": 45, "中": CHAPTER_RANK, "小": SECTION_RANK}
 _SEPARATED = re.compile(r"\s*(?:[.:：)\]|．、·]+|--+|[-–—―~～])\s*")
 _SENTENCE_INSIDE = re.compile(r"[.!?…]['\"”’)]?\s+\S|[。；！？]['\"”’」』]?[^\s”’」』)）!！?？…]")
@@ -110,7 +85,7 @@ def heading_of(line: str) -> Heading | None:
     if "見出し］" in line:
         return _aozora(line)
     if _SURAH.fullmatch(line):
-        return Heading(title=line, unit="سورة", rank=CHAPTER_RANK, sure=False)
+        return Heading(title=line, unit=SURAH, rank=CHAPTER_RANK, sure=False)
     if CONTENTS.fullmatch(line):
         return Heading(title=line, unit="contents", rank=0)
     for judge in (_western, _eastern, _eastern_short, _named, _eastern_named, _number, _verse):
@@ -128,17 +103,17 @@ def _western(line: str) -> Heading | None:
     number = parse_number(found["digits"] or found["words"])
     if number is None and found["words"] is not None and found["words"].casefold() not in ("last", "final"):
         return None
-    rank = _WESTERN_UNITS[unit]
+    rank = WESTERN_UNITS[unit]
     inner = _western(found["rest"].lstrip(" .,:;–—-")) if rank < CHAPTER_RANK and found["rest"] else None
     if inner is not None and inner.rank > rank:
         title = line[: found.start("rest")]
-        return Heading(title=line, unit=inner.unit, rank=inner.rank, number=inner.number, outer=(title, rank, number))
+        return replace(inner, title=line, outer=(title, rank, number))
     if not _is_western_title(found["rest"]):
         return None
     if unit in SIDE_UNITS or found["fraction"]:
         return Heading(title=line, unit=unit if unit in SIDE_UNITS else "side story", rank=rank, number=number)
     unit = {"chap": "chapter", "ch": "chapter", "vol": "volume"}.get(unit, unit)
-    return Heading(title=line, unit=unit, rank=rank, number=number)
+    return Heading(title=line, unit=unit, rank=rank, number=number, bare=not found["rest"].strip(" .:"))
 
 
 def _is_western_title(rest: str) -> bool:
@@ -166,15 +141,14 @@ def _eastern(line: str) -> Heading | None:
     found = _EASTERN.fullmatch(line)
     if found is None:
         return None
-    rank, number, rest = _EASTERN_UNITS[found["unit"]], parse_number(found["number"]), found["rest"]
+    rank, number, rest = EASTERN_UNITS[found["unit"]], parse_number(found["number"]), found["rest"]
     if rank < CHAPTER_RANK:
         inner = _INNER.search(rest[:40])
         if inner is not None:
             chapter = _eastern(rest[inner.start() :].lstrip(" 　:：、·—–-"))
             if chapter is not None:
                 title = line[: found.start("rest") + inner.start()].strip()
-                return Heading(title=line, unit=chapter.unit, rank=chapter.rank, number=chapter.number, sure=chapter.sure,
-                               outer=(title, rank, number))  # fmt: skip
+                return replace(chapter, title=line, outer=(title, rank, number))
     glued = bool(rest) and not found["close"] and not (rest[0].isspace() or rest[0] in ":：、.．·-—–|(（[【《「“")
     if not _is_eastern_title(rest, glued=glued):
         return None
@@ -198,11 +172,10 @@ def _eastern_short(line: str) -> Heading | None:
     found = _EASTERN_SHORT.fullmatch(line)
     if found is None:
         return None
-    rank, number, rest = _EASTERN_UNITS[found["unit"]], parse_number(found["number"]), found["rest"]
+    rank, number, rest = EASTERN_UNITS[found["unit"]], parse_number(found["number"]), found["rest"]
     inner = _eastern(rest.strip(" 　:：、.．·—–-")) if rank < CHAPTER_RANK else None
     if inner is not None and inner.rank > rank:
-        return Heading(title=line, unit=inner.unit, rank=inner.rank, number=inner.number,
-                       outer=(line[: found.start("rest")], rank, number))  # fmt: skip
+        return replace(inner, title=line, outer=(line[: found.start("rest")], rank, number))
     if not _is_eastern_title(rest, glued=False):
         return None
     return Heading(title=line, unit=found["unit"], rank=rank, number=number)

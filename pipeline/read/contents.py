@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipeline.read.chapters import CHAPTER_RANK
+from pipeline.read.chapter_words import CHAPTER_RANK
 from pipeline.read.scan import Candidate
 
 _PAGE_NUMBER = re.compile(r"(?:[\s.·…_]{2,}|\t)\d{1,4}$")
@@ -56,10 +56,8 @@ def _run_end(candidates: Sequence[Candidate], first: int) -> int:
 def _judge_run(
     candidates: Sequence[Candidate], keys: Sequence[str], last_place: dict[str, int], first: int, end: int
 ) -> ContentsSpan | None:
-    announced = _unit(candidates[first]) == "contents"
-    while not announced and first + 1 < end and any(_unit(candidates[i]) == "contents" for i in range(first, end)):
-        first += 1
-        announced = _unit(candidates[first]) == "contents"
+    word = next((i for i in range(first, end) if candidates[i].heading.unit == "contents"), None)
+    announced, first = word is not None, first if word is None else word
     stop = _first_repeat(candidates, keys, first, end)
     if stop == end and stop - 1 > first and last_place[keys[stop - 1]] < end:
         stop -= 1  # the last of the run is followed by text and does not come again: it is the book's first heading
@@ -87,7 +85,3 @@ def _first_repeat(candidates: Sequence[Candidate], keys: Sequence[str], first: i
             return index
         listed.add(entry)
     return end
-
-
-def _unit(candidate: Candidate) -> str:
-    return candidate.heading.unit

@@ -13,18 +13,19 @@ from dataclasses import dataclass
 from enum import Enum
 
 from pipeline.read.front_matter import front_matter_of
+from pipeline.read.markdown_cursor import Cursor
 from pipeline.read.markdown_lines import (
     ATX,
     ATX_CLOSER,
     FENCE,
-    HTML_BLOCKS,
-    HTML_TAG,
     LIST_MARKER,
     PLAIN_LINES,
     SETEXT,
     after_definitions,
+    html_block,
 )
 
+MAX_HEADINGS = 400_000
 _GIANT_LINE = 1 << 20  # of a longer line only so many characters are looked at
 _PARAGRAPH_CHARS = 4000  # kept of a paragraph, should it turn out to be a heading
 _TITLE_CHARS = 1000
@@ -54,6 +55,7 @@ class MarkdownScanner:
 
     def __init__(self) -> None:
         self.headings: list[MarkdownHeading] = []
+        self.overfull = False  # there were more than MAX_HEADINGS
         self.title: str | None = None  # as the front matter states it
         self.length = 0
         self.head = ""
@@ -136,13 +138,7 @@ class MarkdownScanner:
     def _in_bulk(self, text: str, place: int, base: int) -> int:
         """Where the run of lines ends that need no look at each: within a fence, or plain text and blank lines."""
         if self._leaf is _Leaf.FENCE:
-            char, length = self._fence
-            closer = re.compile(rf"\n {{0,3}}{re.escape(char)}{{{length},}}[ \t]*\n")
-            first = re.compile(rf" {{0,3}}{re.escape(char)}{{{length},}}[ \t]*\n")
-            if first.match(text, place):
-                return place
-            found = closer.search(text, place)
-            return found.start() + 1 if found else len(text)
+            return self._in_fence(text, place)
         if self._leaf not in (_Leaf.NONE, _Leaf.PARAGRAPH):
             return place
         found = PLAIN_LINES.match(text, place)
@@ -153,16 +149,25 @@ class MarkdownScanner:
         if begin == end:
             self._leaf = _Leaf.NONE
         elif begin == place and self._leaf is _Leaf.PARAGRAPH:
-            self._paragraph += text[begin : min(end, begin + _PARAGRAPH_CHARS)]
+            if len(self._paragraph) < _PARAGRAPH_CHARS:
+                self._paragraph += text[begin : min(end, begin + _PARAGRAPH_CHARS)]
         else:
             self._leaf = _Leaf.PARAGRAPH
             self._paragraph = text[begin : min(end, begin + _PARAGRAPH_CHARS)]
             self._paragraph_at = (base + begin, self._line + text.count("\n", place, begin))
         return end
 
+    def _in_fence(self, text: str, place: int) -> int:
+        char, length = self._fence
+        closer = re.compile(rf" {{0,3}}{re.escape(char)}{{{length},}}[ \t]*\n")
+        if closer.match(text, place):
+            return place
+        found = re.compile(rf"\n(?={closer.pattern})").search(text, place)
+        return found.end() if found else len(text)
+
     def _line_of(self, text: str) -> None:
         """Work off one line (without its end) that starts at `_offset`."""
-        cursor = _Cursor(text)
+        cursor = Cursor(text)
         matched = self._match_containers(cursor)
         closed = matched == len(self._containers)
         if closed and self._continues_leaf(cursor):
@@ -173,7 +178,7 @@ class MarkdownScanner:
             closed = True
         self._new_blocks(cursor, matched, closed=closed, lazy=lazy)
 
-    def _match_containers(self, cursor: _Cursor) -> int:
+    def _match_containers(self, cursor: Cursor) -> int:
         """How many of the open containers go on with this line; the cursor moves behind their marks."""
         depth, index = len(self._containers), 0
         while index < depth:
@@ -199,7 +204,7 @@ class MarkdownScanner:
             index += 1
         return index
 
-    def _continues_leaf(self, cursor: _Cursor) -> bool:
+    def _continues_leaf(self, cursor: Cursor) -> bool:
         """Whether the open leaf takes the line as its own, when all containers go on."""
         if self._leaf is _Leaf.FENCE:
             char, length = self._fence
@@ -221,7 +226,7 @@ class MarkdownScanner:
             self._leaf = _Leaf.NONE
         return False
 
-    def _new_blocks(self, cursor: _Cursor, matched: int, *, closed: bool, lazy: bool) -> None:
+    def _new_blocks(self, cursor: Cursor, matched: int, *, closed: bool, lazy: bool) -> None:
         """Open what the rest of the line opens, and put what is left of it into a leaf."""
         fresh = True  # nothing was opened on this line yet
         while not cursor.is_blank:
@@ -249,7 +254,7 @@ class MarkdownScanner:
             return  # a lazy line goes on with the paragraph inside the containers
         self._text(cursor)
 
-    def _is_setext(self, cursor: _Cursor) -> bool:
+    def _is_setext(self, cursor: Cursor) -> bool:
         found = SETEXT.match(cursor.text, cursor.place)
         if found is None:
             return False
@@ -267,7 +272,7 @@ class MarkdownScanner:
         self._leaf = _Leaf.NONE
         return True
 
-    def _container_mark(self, cursor: _Cursor, *, in_paragraph: bool, matched: int, fresh: bool) -> bool:
+    def _container_mark(self, cursor: Cursor, *, in_paragraph: bool, matched: int, fresh: bool) -> bool:
         """Open a quote or a list item where one begins."""
         if cursor.char == ">":
             width = _QUOTE
@@ -279,7 +284,7 @@ class MarkdownScanner:
             marker = LIST_MARKER.match(cursor.text, cursor.place)
             if marker is None or cursor.is_thematic_break():
                 return False
-            empty = not cursor.text[marker.end() :].strip(" \t")
+            empty = cursor.ends_at(marker.end())
             if in_paragraph and (empty or (marker[1] is not None and int(marker[1]) != 1)):
                 return False
             self._close_for(matched, fresh=fresh)
@@ -288,12 +293,12 @@ class MarkdownScanner:
         self._containers.append(width)
         return True
 
-    def _opens_leaf(self, cursor: _Cursor, matched: int, *, interrupts: bool, fresh: bool) -> bool:
+    def _opens_leaf(self, cursor: Cursor, matched: int, *, interrupts: bool, fresh: bool) -> bool:
         """Open a heading, fence, HTML block or thematic break where one begins."""
         rest = cursor.rest
         atx = ATX.match(rest) if cursor.char == "#" else None
         fence = FENCE.match(rest) if cursor.char in "`~" else None
-        html = _html_kind(rest, interrupts=interrupts) if cursor.char == "<" else None
+        html = html_block(rest, interrupts=interrupts) if cursor.char == "<" else None
         if atx is None and fence is None and html is None and not cursor.is_thematic_break():
             return False
         self._close_for(matched, fresh=fresh)
@@ -306,10 +311,10 @@ class MarkdownScanner:
             self._fence, self._leaf = (run[0], len(run)), _Leaf.FENCE
         elif html is not None:
             self._html_end = html.end
-            self._leaf = _Leaf.NONE if html.end and html.end.search(rest) else _Leaf.HTML
+            self._leaf = _Leaf.NONE if html.end and html.end.search(rest, html.mark) else _Leaf.HTML
         return True
 
-    def _text(self, cursor: _Cursor) -> None:
+    def _text(self, cursor: Cursor) -> None:
         self._empty_item = False
         line = cursor.text[cursor.place : cursor.place + _PARAGRAPH_CHARS]
         if self._leaf is _Leaf.PARAGRAPH:
@@ -321,6 +326,9 @@ class MarkdownScanner:
         self._paragraph_at = (self._offset, self._line)
 
     def _found(self, start: int, line: int, level: int, title: str) -> None:
+        if len(self.headings) >= MAX_HEADINGS:
+            self.overfull = True
+            return
         self.headings.append(MarkdownHeading(start=start, line=line, level=level, title=title[:_TITLE_CHARS]))
 
     def _close_for(self, matched: int, *, fresh: bool) -> None:
@@ -338,18 +346,6 @@ class MarkdownScanner:
         self._leaf = _Leaf.NONE
 
 
-@dataclass(frozen=True, slots=True)
-class _Html:
-    end: re.Pattern[str] | None
-
-
-def _html_kind(rest: str, *, interrupts: bool) -> _Html | None:
-    for begin, end in HTML_BLOCKS:
-        if begin.match(rest):
-            return _Html(end)
-    return _Html(None) if not interrupts and HTML_TAG.match(rest) else None
-
-
 def _last_paragraph(text: str, begin: int, end: int) -> int:
     """Where the paragraph begins that the lines text[begin:end] end with; `end` when the last line is blank."""
     start = end
@@ -359,82 +355,3 @@ def _last_paragraph(text: str, begin: int, end: int) -> int:
             break
         start = line
     return start
-
-
-class _Cursor:
-    """A place in a line, in characters and in columns: tabs reach to the next multiple of four."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.place = 0  # index of the next character that is no space
-        self.indent = 0  # columns of space before it, containers' marks left out
-        self._column = 0  # column at `place`
-        self._tails: dict[str, int] = {}
-        self._find()
-
-    @property
-    def is_blank(self) -> bool:
-        """Whether nothing but space is left."""
-        return self.place >= len(self.text)
-
-    @property
-    def char(self) -> str:
-        """The next character that is no space; "" at the end."""
-        return self.text[self.place : self.place + 1]
-
-    @property
-    def rest(self) -> str:
-        """The line from the next character on that is no space."""
-        return self.text[self.place :]
-
-    def skip_columns(self, columns: int) -> None:
-        """Take columns of the indent for a container."""
-        self.indent -= columns
-
-    def skip_quote_mark(self) -> None:
-        """Step over `>` and one column of space behind it."""
-        self._step(1)
-        self.indent -= self.indent > 0
-
-    def skip_list_marker(self, length: int) -> int:
-        """Step over a list marker and the space that belongs to it; how many columns the item's content is in."""
-        before = self.indent
-        self._step(length)
-        if self.is_blank or self.indent > 4:
-            padding = 1
-        else:
-            padding = max(1, self.indent)
-        self.indent -= min(padding, self.indent)
-        return before + length + padding
-
-    def is_thematic_break(self) -> bool:
-        """Whether the rest is three or more of one of `*`, `-`, `_`, with nothing but space between [4.1]."""
-        char = self.char
-        if char not in ("*", "-", "_") or self.place < self._tail(char):
-            return False
-        return self.text.count(char, self.place) >= 3
-
-    def _tail(self, char: str) -> int:
-        """Index from which on the line holds only `char` and space; worked out once a line."""
-        if char not in self._tails:
-            self._tails[char] = len(self.text.rstrip(char + " \t"))
-        return self._tails[char]
-
-    def _step(self, length: int) -> None:
-        self.place += length
-        self._column += length
-        self.indent = 0
-        self._find()
-
-    def _find(self) -> None:
-        text, place, column = self.text, self.place, self._column
-        while place < len(text):
-            if text[place] == " ":
-                column += 1
-            elif text[place] == "\t":
-                column += 4 - column % 4
-            else:
-                break
-            place += 1
-        self.indent += column - self._column
-        self.place, self._column = place, column

@@ -6,6 +6,7 @@ Sections in brackets are those of the CommonMark specification, version 0.31.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 ATX = re.compile(r"(#{1,6})(?:[ \t]+|$)(.*)", re.DOTALL)  # [4.2]
 ATX_CLOSER = re.compile(r"(?:^|[ \t]+)#+[ \t]*$")
@@ -35,6 +36,16 @@ HTML_BLOCKS: tuple[tuple[re.Pattern[str], re.Pattern[str] | None], ...] = (
 )
 # The seventh kind: any other complete tag alone on its line. It cannot interrupt a paragraph.
 HTML_TAG = re.compile(rf"(?:<[A-Za-z][\w-]*(?:{_ATTRIBUTE})*[ \t]*/?>|</[A-Za-z][\w-]*[ \t]*>)[ \t]*$")
+
+
+@dataclass(frozen=True, slots=True)
+class HtmlBlock:
+    """An HTML block that a line begins."""
+
+    mark: int  # characters of what begins it; its end is looked for behind them
+    end: re.Pattern[str] | None  # what ends it within a line; None: a blank line does
+
+
 _DEFINITION = re.compile(
     r"\[(?=[^\]]*\S)(?:[^\[\]\\]|\\.){1,999}\]:[ \t]*\n?[ \t]*(?:<(?:[^<>\n\\]|\\.)*>|[^\s<]\S*)"
     r"(?P<title>(?:[ \t]+\n?|[ \t]*\n)[ \t]*(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\((?:[^()\\]|\\.)*\)))?"
@@ -45,6 +56,15 @@ _DEFINITION_BARE = re.compile(
     r"\[(?=[^\]]*\S)(?:[^\[\]\\]|\\.){1,999}\]:[ \t]*\n?[ \t]*(?:<(?:[^<>\n\\]|\\.)*>|[^\s<]\S*)[ \t]*(?:\n|$)",
     re.DOTALL,
 )
+
+
+def html_block(rest: str, *, interrupts: bool) -> HtmlBlock | None:
+    """The HTML block that a line begins (no space before it), or None. `interrupts`: a paragraph is open."""
+    for begin, end in HTML_BLOCKS:
+        found = begin.match(rest)
+        if found:
+            return HtmlBlock(found.end(), end)
+    return HtmlBlock(0, None) if not interrupts and HTML_TAG.match(rest) else None
 
 
 def after_definitions(paragraph: str) -> int:

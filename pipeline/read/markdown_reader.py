@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.read.markdown import MarkdownHeading, MarkdownScanner
-from pipeline.read.reading import Reading, ReadOptions, SectionKind, Source
+from pipeline.read.markdown import MAX_HEADINGS, MarkdownHeading, MarkdownScanner
+from pipeline.read.reading import Reading, ReadOptions, ReadWarning, SectionKind, Source
 from pipeline.read.scan import Scanner
 from pipeline.read.structure import structure_of
 from pipeline.read.survey import reading_of, survey, text_blocks
 from pipeline.read.tree import Mark, Structure, first_line, sections_from
+
+_TOO_MANY = ReadWarning(
+    code="too-many-headings", message=f"there are more than {MAX_HEADINGS} headings; those after them are not sections"
+)
 
 
 class MarkdownReader:
@@ -56,7 +60,7 @@ def _structure(scanner: MarkdownScanner, line_count: int) -> Structure:
     return Structure(
         title=scanner.title or _only_top_heading(headings),
         sections=sections_from(marks, scanner.length, line_count),
-        warnings=(),
+        warnings=(_TOO_MANY,) if scanner.overfull else (),
     )
 
 

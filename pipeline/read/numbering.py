@@ -46,8 +46,9 @@ def _scope_warnings(scope: Sequence[Numbered]) -> Iterator[ReadWarning]:
         number = heading.number
         following = scope[index + 1].number if index + 1 < len(scope) else None
         expected = None if highest is None else highest + 1
-        if index and number == scope[index - 1].number and _are_parts(scope[index - 1], heading):
-            message = f"chapter {number} is split: {scope[index - 1].title!r} on line {scope[index - 1].line} and {heading.title!r}"
+        before = scope[index - 1] if index else None
+        if before is not None and _are_parts(before, heading):
+            message = f"chapter {number} is split: {before.title!r} on line {before.line}, then {heading.title!r}"
             yield ReadWarning(code="chapter-split", message=message, line=heading.line)
             continue
         if expected is not None and number != expected and following == expected + 1 and not _doubles(seen, heading):
@@ -96,6 +97,8 @@ def _missing(gap: range, printed: set[int], line: int) -> Iterator[ReadWarning]:
 
 def _are_parts(before: Numbered, heading: Numbered) -> bool:
     """Whether two titles are the parts of one chapter: equal but for （上）/（下） or (Part 1)/(Part 2)."""
+    if before.number != heading.number:
+        return False
     one, two = _PART.search(before.title), _PART.search(heading.title)
     return bool(one and two and one[0] != two[0] and before.title[: one.start()] == heading.title[: two.start()])
 

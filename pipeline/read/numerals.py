@@ -83,8 +83,8 @@ _RUSSIAN = [
     "девятнадцат",
     "двадцат",
 ]
-_HAN_DIGITS = {char: value for value, chars in enumerate(
-    ("零〇○Ｏ", "一壹壱弌", "二贰貳弐两兩", "三叁參参", "四肆", "五伍", "六陆陸", "七柒", "八捌", "九玖")) for char in chars}  # fmt: skip
+_HAN_FORMS = ("零〇○Ｏ", "一壹壱弌", "二贰貳弐两兩", "三叁參参", "四肆", "五伍", "六陆陸", "七柒", "八捌", "九玖")
+_HAN_DIGITS = {char: value for value, chars in enumerate(_HAN_FORMS) for char in chars}
 _HAN_UNITS = {"十": 10, "拾": 10, "廿": 20, "卅": 30, "百": 100, "佰": 100, "千": 1000, "仟": 1000}
 HAN_NUMERAL = "0-9０-９" + "".join(_HAN_DIGITS) + "".join(_HAN_UNITS) + "万萬"
 _SPACES = re.compile(r"[\s-]+")

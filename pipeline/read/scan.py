@@ -12,22 +12,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from pipeline.read.boilerplate import MARKER_STARTS, Marker, marker_of
-from pipeline.read.chapters import (
-    CONTENTS_WORDS,
-    MAX_LINE,
-    NAMES_EASTERN,
-    NAMES_WESTERN,
-    Heading,
-    heading_of,
-)
+from pipeline.read.chapter_words import CONTENTS_WORDS, EASTERN_NAMES, SURAH, WESTERN_NAMES
+from pipeline.read.chapters import MAX_LINE, Heading, heading_of
 from pipeline.read.numerals import HAN_NUMERAL
 
 HEAD_CHARS = 1 << 18  # the beginning of the text, kept for titles
 MAX_CANDIDATES = 400_000
 _LOOK_BACK = 512
 _GIANT_LINE = 1 << 16
-_LONG_LINE = 50
-_INDENT = r"[ \t\u3000\xa0\ufeff\u200b-\u200f\u2060]*"
+_LONG_LINE = 50  # characters; a title that is wrapped has more on its first line
+_LINES_BELOW = 6  # lines that a candidate may need to look at, its own included
+_INDENT = r"[ \t\u3000\xa0\ufeff\u200b-\u200f\u2060]*+"
 # Characters that end a line for the eye, but not for the line count: a heading may stand between them.
 _EYE_BREAKS = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _HIDDEN = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
@@ -46,24 +41,29 @@ def _cases(words: tuple[str, ...]) -> str:
 
 _UNIT_STARTS = (
     "chap", "ch.", "ch ", "book ", "part ", "volume ", "vol", "act ", "scene ", "section ", "kapitel ", "chapitre ",
-    "capítulo ", "capitulo ", "capitolo ", "teil ", "band ", "stave ", "canto ", "episode ", "letter ", "side ", "bonus ",
-    "extra ", "interlude", "first ", "second ", "third ",
+    "capítulo ", "capitulo ", "capitolo ", "teil ", "band ", "stave ", "canto ", "episode ", "letter ", "side ",
+    "bonus ", "extra ", "interlude", "first ", "second ", "third ",
 )  # fmt: skip
-_ASCII_NAMES = tuple(name for name in NAMES_WESTERN + CONTENTS_WORDS if name.isascii())
-_OTHER_NAMES = tuple(name for name in NAMES_WESTERN + CONTENTS_WORDS if not name.isascii())
+_UNIT_STARTS_CYRILLIC = ("глава ", "часть ", "том ", "книга ", "раздел ")
+_ASCII_NAMES = tuple(name for name in WESTERN_NAMES + CONTENTS_WORDS if name.isascii())
+_OTHER_NAMES = tuple(name for name in WESTERN_NAMES + CONTENTS_WORDS if not name.isascii())
 _STARTS_ASCII = re.compile(
     rf"\n{_INDENT}(?=[A-Z0-9*c])(?:{_cases(_UNIT_STARTS)}|chapter |{_cases(_ASCII_NAMES)}|\d{{1,4}}[.)]?[ \t]*(?=\n)"
     rf"|[IVXLC]{{1,8}}\.?[ \t]*(?=\n)|(?:[1-3] )?[A-Z][a-z]+ (?:[a-z]{{2,3}} [A-Z][a-z]+ )?\d{{1,3}}[ \t]*(?=\n)"
     rf"|{MARKER_STARTS})"
 )
+_OPENERS = "【[（(《〈「『［"
 _FIRST_CHARS = "".join(
-    sorted({name[0] for name in NAMES_EASTERN + _OTHER_NAMES} | set("【（(《〈「『正第제卷章回巻［底س"))
+    sorted(
+        {word[0] for word in (*EASTERN_NAMES, *_OTHER_NAMES, *_UNIT_STARTS_CYRILLIC, SURAH)} | set("正第제卷章回巻底")
+    )
 )
 _STARTS_OTHER = re.compile(
-    rf"\n{_INDENT}(?=[\[{_FIRST_CHARS}{_FIRST_CHARS.upper()}{HAN_NUMERAL}гГчЧтТкКрР])(?:[【\[（(《〈「『]?[ \u3000]*(?:正文[ \u3000]*)?[第제][ \u3000]*[{HAN_NUMERAL}]"
-    rf"|[卷章回巻][ \u3000]*[{HAN_NUMERAL}]|[【\[（(]?(?:{'|'.join(map(re.escape, NAMES_EASTERN))})"
-    rf"|［＃|[（(]?[{HAN_NUMERAL}]{{1,6}}[)）]?[．、。.]?[ \u3000]*(?=\n)"
-    rf"|{_cases(('глава ', 'часть ', 'том ', 'книга ', 'раздел '))}|{_cases(_OTHER_NAMES)}|底本：|سورة )"
+    rf"\n{_INDENT}(?=[{re.escape(_OPENERS)}{_FIRST_CHARS}{_FIRST_CHARS.upper()}{HAN_NUMERAL}])"
+    rf"(?:[{re.escape(_OPENERS)}]?[ \u3000]*(?:正文[ \u3000]*)?[第제][ \u3000]*[{HAN_NUMERAL}]"
+    rf"|[卷章回巻][ \u3000]*[{HAN_NUMERAL}]|[【\[（(]?(?:{'|'.join(map(re.escape, EASTERN_NAMES))})"
+    rf"|［＃|[（(]?[{HAN_NUMERAL}]{{1,6}}[)）]?[．、。.]?[ \u3000]*(?=\n)|底本：|{SURAH} "
+    rf"|{_cases(_UNIT_STARTS_CYRILLIC)}|{_cases(_OTHER_NAMES)})"
 )
 
 
@@ -77,7 +77,9 @@ class Candidate:
     inline: bool  # it begins within a line of the text, behind a form feed or the like
     heading: Heading
     marker: Marker | None  # a line that begins or ends boilerplate instead
-    lines: int  # how many lines its title takes
+    end_line: int  # the line on which `end` stands
+    ends_inline: bool  # `end` is within a line
+    below: str  # the line below a heading that is a bare number, where it looks like its title
     indent: int  # ASCII spaces before it
     blank_before: bool
     blank_after: bool
@@ -109,7 +111,7 @@ class Scanner:
             self.head += text[: HEAD_CHARS - len(self.head)]
         self._buffer += text
         cut = len(self._buffer)
-        for _ in range(3):
+        for _ in range(_LINES_BELOW):
             cut = self._buffer.rfind("\n", self._fresh, cut)
             if cut < 0:
                 break
@@ -138,7 +140,7 @@ class Scanner:
             self._line += buffer.count("\n", place, start)
             place = start
             self._count(view, index)
-            self._keep(found, start, inline=start > 0 and buffer[start - 1] != "\n")
+            self._keep(found, start, buffer)
             self._uncounted = min(cut, max(self._uncounted, found.end))
         self._line += buffer.count("\n", place, cut)
         self._count(view, cut)
@@ -163,7 +165,7 @@ class Scanner:
             self.seen += _visible(view[self._uncounted : end])
             self._uncounted = end
 
-    def _keep(self, found: _Judged, start: int, *, inline: bool) -> None:
+    def _keep(self, found: _Judged, start: int, buffer: str) -> None:
         if len(self.candidates) >= MAX_CANDIDATES:
             self.overfull = True
             return
@@ -172,10 +174,12 @@ class Scanner:
                 start=self._base + start,
                 end=self._base + found.end,
                 line=self._line,
-                inline=inline,
+                inline=start > 0 and buffer[start - 1] != "\n",
                 heading=found.heading,
                 marker=found.marker,
-                lines=found.lines,
+                end_line=self._line + buffer.count("\n", start, found.end),
+                ends_inline=buffer[found.end - 1] != "\n",
+                below=found.below,
                 indent=found.indent,
                 blank_before=found.blank_before,
                 blank_after=found.blank_after,
@@ -191,9 +195,9 @@ class Scanner:
 class _Judged:
     heading: Heading
     marker: Marker | None
-    indent: int
     end: int  # index behind the end of its last line
-    lines: int
+    below: str
+    indent: int
     blank_before: bool
     blank_after: bool
     hangs: bool
@@ -214,23 +218,38 @@ def _judge(view: str, index: int) -> _Judged | None:
     before = _plain(view[max(view.rfind("\n", max(0, index - _LOOK_BACK), index) + 1, index - _LOOK_BACK, 0) : index])
     after_end = _line_end(view, end + 1)
     after = _plain(view[end + 1 : min(after_end, end + 1 + _LOOK_BACK)])
-    lines = 1
+    below = ""
     if marker is None and after and _runs_on(line, after, view, after_end):
-        lines = 2
         heading, end = replace(heading, title=f"{heading.title} {after}"), after_end
         after = ""
+    elif heading.bare and not after:
+        below = _title_below(view, after_end)
     return _Judged(
         heading=heading,
         marker=marker,
-        indent=len(raw) - len(raw.lstrip(" ")),
         end=min(end + 1, len(view)),
-        lines=lines,
+        below=below,
+        indent=len(raw) - len(raw.lstrip(" ")),
         blank_before=not before,
         blank_after=not after,
         hangs=bool(before) and before[-1] not in _PARAGRAPH_ENDS and heading_of(before) is None,
         reads_on=after[:1].islower(),
         is_long=bool(after) and len(line) >= _LONG_LINE and line[:1].isascii(),
     )
+
+
+def _title_below(view: str, blank_end: int) -> str:
+    """A short line of capitalised words between blank ones, such as stands below "CHAPTER 1" in old etexts."""
+    begin = blank_end + 1
+    end = _line_end(view, begin)
+    line = _plain(view[begin : min(end, begin + MAX_LINE)])
+    if not line:
+        begin, end = end + 1, _line_end(view, end + 1)
+        line = _plain(view[begin : min(end, begin + MAX_LINE)])
+    if not 0 < len(line) <= 80 or view[end + 1 : _line_end(view, end + 1)].strip() or heading_of(line) is not None:
+        return ""
+    words = [word for word in re.findall(r"[^\W\d_]+", line) if len(word) > 3]
+    return line if words and sum(word[0].isupper() for word in words) > 0.6 * len(words) else ""
 
 
 def _runs_on(line: str, after: str, view: str, after_end: int) -> bool:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from statistics import fmean, pstdev
 
-from pipeline.read.chapters import CHAPTER_RANK, Heading
+from pipeline.read.chapter_words import CHAPTER_RANK
+from pipeline.read.chapters import Heading
 from pipeline.read.contents import title_key
 from pipeline.read.numerals import parse_number
 from pipeline.read.scan import Candidate

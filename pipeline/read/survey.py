@@ -85,7 +85,7 @@ def survey(source: Source, options: ReadOptions, new_sink: Callable[[], Callable
     is empty or no text, UsageError when the forced encoding does not exist.
     """
     if options.encoding is not None:
-        return _Pass(source, encoding_name(options.encoding), new_sink()).run()
+        return _Pass(source, _forced(source, options.encoding), new_sink()).run()
     head = _head(source)
     encoding = sniff(head)
     if encoding is not None:
@@ -215,6 +215,15 @@ class _Pass:
             message = "the line ends change so often that source offsets far into the file are not exact"
             faults.append(ReadWarning(code="line-ends-mixed", message=message))
         return faults
+
+
+def _forced(source: Source, name: str) -> str:
+    """The codec of a forced encoding; UTF-16 and UTF-32 are of the byte order that shows, little-endian where none."""
+    encoding = encoding_name(name)
+    if encoding not in ("utf-16", "utf-32"):
+        return encoding
+    shown = sniff(_head(source)) or ""
+    return shown if shown.startswith(encoding) else f"{encoding}-le"
 
 
 def _head(source: Source) -> bytes:

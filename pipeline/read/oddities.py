@@ -1,0 +1,78 @@
+"""What is odd about a book's headings, told to the reader of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from pipeline.read.chapter_words import CHAPTER_RANK, SIDE_UNITS
+from pipeline.read.chapters import Heading
+from pipeline.read.numbering import Numbered, number_warnings
+from pipeline.read.reading import ReadWarning
+from pipeline.read.scan import MAX_CANDIDATES, Candidate, Scanner
+
+_MAX_EMPTY = 60  # characters to be seen below a heading that are next to nothing, where half of the others have many
+_USUAL_BODY = 400
+
+
+def oddities(headings: Sequence[Candidate], repeats: Sequence[Candidate], scanner: Scanner) -> tuple[ReadWarning, ...]:
+    """Warnings by line: numbers double, missing or out of order; headings repeated; chapters with no text."""
+    warnings = [
+        *number_warnings(_scopes(headings)),
+        *(_repeat_warning(candidate) for candidate in repeats if candidate.heading.unit != "named"),
+        *_thin_chapters(headings, scanner),
+    ]
+    if scanner.overfull:
+        message = f"more than {MAX_CANDIDATES} lines look like headings; those after them were not looked at"
+        warnings.append(ReadWarning(code="too-many-headings", message=message))
+    return tuple(sorted(warnings, key=lambda warning: warning.line or 0))
+
+
+def _scopes(headings: Sequence[Candidate]) -> list[list[Numbered]]:
+    """Numbered headings that count together: by unit, and by volume when the count restarts in most volumes."""
+    by_unit: dict[tuple[str, int], list[list[Numbered]]] = {}
+    volume = 0
+    outer = ""
+    for candidate in headings:
+        heading = candidate.heading
+        if heading.rank < CHAPTER_RANK or (heading.outer is not None and heading.outer[0] != outer):
+            volume += 1
+            outer = heading.outer[0] if heading.outer is not None else ""
+        if heading.number is None or heading.unit == "named":
+            continue
+        runs = by_unit.setdefault((_family(heading), heading.rank), [])
+        while heading.rank >= CHAPTER_RANK and len(runs) <= volume:
+            runs.append([])
+        if not runs:
+            runs.append([])
+        runs[-1].append(Numbered(number=heading.number, title=heading.title, line=candidate.line))
+    scopes: list[list[Numbered]] = []
+    for runs in by_unit.values():
+        filled = [run for run in runs if run]
+        restarts = sum(run[0].number <= 1 for run in filled[1:])
+        scopes.extend(filled if restarts * 2 > len(filled) - 1 else [[one for run in filled for one in run]])
+    return scopes
+
+
+def _family(heading: Heading) -> str:
+    return "side" if heading.unit in SIDE_UNITS else "chapter" if heading.rank == CHAPTER_RANK else heading.unit
+
+
+def _repeat_warning(candidate: Candidate) -> ReadWarning:
+    message = f"{candidate.heading.title!r} stands again right below itself"
+    return ReadWarning(code="heading-repeated", message=message, line=candidate.line)
+
+
+def _thin_chapters(headings: Sequence[Candidate], scanner: Scanner) -> Iterator[ReadWarning]:
+    """Chapters with next to no text, in a book whose chapters have much."""
+    if not headings:
+        return
+    behind = [*(candidate.seen for candidate in headings[1:]), scanner.seen]
+    bodies = [after - candidate.seen for candidate, after in zip(headings, behind, strict=True)]
+    chapters = [(c, body) for c, body in zip(headings, bodies, strict=True) if c.heading.rank >= CHAPTER_RANK]
+    if len(chapters) < 10 or median(body for _, body in chapters) < _USUAL_BODY:
+        return
+    for candidate, body in chapters:
+        if body <= _MAX_EMPTY:
+            message = f"{candidate.heading.title!r} has next to no text"
+            yield ReadWarning(code="chapter-empty", message=message, line=candidate.line)

@@ -1,0 +1,84 @@
+"""What the tests of the readers share: reading from memory, and the corpus beside the project folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipeline.read.reading import Reading, ReadOptions, Section
+from pipeline.read.registry import read
+from pipeline.read.sources import BytesSource
+
+CORPUS = Path(__file__).resolve().parents[3] / ".." / "shared" / "corpus"
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Path:
+    """The folder of awkward books."""
+    if not CORPUS.is_dir():
+        pytest.skip("the shared corpus is not beside the project folder")
+    return CORPUS.resolve()
+
+
+@pytest.fixture(scope="session")
+def read_bytes() -> Callable[..., Reading]:
+    """Read text or bytes under a file name."""
+
+    def reading(data: bytes | str, name: str = "book.txt", encoding: str | None = None) -> Reading:
+        source = BytesSource(name, data.encode() if isinstance(data, str) else data)
+        return read(source, ReadOptions(encoding=encoding))
+
+    return reading
+
+
+@pytest.fixture(scope="session")
+def outline() -> Callable[[Reading], list[tuple[str, int, str]]]:
+    """Kind, level and title of each section."""
+
+    def of(reading: Reading) -> list[tuple[str, int, str]]:
+        return [(section.kind.value, section.level, section.title) for section in reading.sections]
+
+    return of
+
+
+@pytest.fixture(scope="session")
+def text_of() -> Callable[[Reading], str]:
+    """The whole text of a reading."""
+    return lambda reading: "".join(reading.blocks())
+
+
+@pytest.fixture(scope="session")
+def check_tree() -> Callable[[Reading], None]:
+    """That sections nest, cover every character once, and agree with the lines of the text."""
+
+    def check(reading: Reading) -> None:
+        text = "".join(reading.blocks())
+        assert len(text) == reading.char_count
+        assert text.count("\n") + (not text.endswith("\n")) == reading.line_count
+        sections = reading.sections
+        assert sections[0].start == 0
+        assert max(section.end for section in sections) == len(text)
+        place = 0
+        for ordinal, section in enumerate(sections):
+            assert section.ordinal == ordinal
+            assert section.start < section.end
+            assert section.start_line == text.count("\n", 0, section.start) + 1
+            assert section.end_line == text.count("\n", 0, section.end - 1) + 1
+            following = sections[ordinal + 1] if ordinal + 1 < len(sections) else None
+            assert place == section.start, "the innermost sections leave a gap"
+            place = following.start if following is not None else section.end
+            _check_parent(sections, section)
+
+    return check
+
+
+def _check_parent(sections: tuple[Section, ...], section: Section) -> None:
+    if section.parent is None:
+        return
+    parent = sections[section.parent]
+    assert parent.ordinal < section.ordinal
+    assert parent.level < section.level
+    assert parent.start <= section.start
+    assert section.end <= parent.end
