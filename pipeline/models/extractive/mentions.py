@@ -33,6 +33,14 @@ class Mentions:
         if len(self.places) < SPANS_PER_ITEM:
             self.places.append((start, end))
 
+    def join(self, later: Mentions) -> None:
+        """Add the mentions of the same candidate in the text that follows."""
+        self.count += later.count
+        self.places = (self.places + later.places)[:SPANS_PER_ITEM]
+        for feature, times in later.seen.items():
+            self.seen[feature] = self.seen.get(feature, 0) + times
+        self.right |= later.right
+
     def item(self) -> Json:
         """`{"name", "kind", "count", "seen": {feature: sum}, "near": characters}`; empty parts are left out."""
         item: dict[str, Json] = {"name": self.name, "kind": self.kind, "count": self.count}

@@ -25,7 +25,7 @@ _CONNECTORS = word_list(
     """
 )
 _SAYING = re.compile(r"\b(?:said|say|saith|saying|answered|cried|spake|that|him|them|her|unto \w+),\s*\Z")
-_CAPS_LINE = re.compile(r"^[^\na-zà-öø-ÿа-яё]*[^\W\d_]{2}[^\na-zà-öø-ÿа-яё]*$", re.MULTILINE)
+_CAPS_LINE = re.compile(r"^(?=[^\n]*?[^\W\d_]{2})[^\na-zà-öø-ÿа-яё]+$", re.MULTILINE)
 _HEADING = re.compile(
     r"^[ \t]*(?:\#{1,6}[ \t][^\n]*|(?:chapter|book|volume|part|canto|section|act|scene|appendix|ch\.)[ \t]+"
     r"(?:[ivxlcdm]+|\d+)\b[^\n]{0,80})$"

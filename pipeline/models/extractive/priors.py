@@ -45,6 +45,7 @@ _LEANING_HAN = (
 )
 _LEANING_JA = ("それ", "これ", "彼", "その", "この", "しかし", "だから", "すると", "そして", "もっとも")
 _MARKUP = re.compile(r"[*_`#|\[\]{}<>\\^=]")
+_LONGEST = 1500  # letters: what is longer is no sentence
 _UNENDED = 60  # letters without a full stop that may still be a sentence, such as a verse of scripture
 _UNBALANCED = (("“", "”"), ("「", "」"), ("『", "』"), ("(", ")"), ("（", "）"), ("《", "》"))
 
@@ -55,7 +56,7 @@ def prior(sentence: Sentence, script: Script) -> int:
     letters = len(_LETTER.findall(text))
     if letters * 10 < len(text) * 6 and letters * 10 < (len(text) - _marks(text)) * 6:
         return 0
-    if _FURNITURE.search(text):
+    if letters > _LONGEST or _FURNITURE.search(text):
         return 0
     if not sentence.ended and letters < (_UNENDED if script is Script.SPACED else _UNENDED // 4):
         return 0

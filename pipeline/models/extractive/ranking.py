@@ -57,10 +57,9 @@ def pick(
     while left and len(chosen) < wanted:
         best = max(left, key=_by_gain(contents, priors, worths, told))
         weight = gain(contents[best], worths, told) * priors[best] // 1000
-        left.remove(best)
-        if not any(alike(contents[best], contents[other]) for other, _ in chosen):
-            chosen.append((best, weight))
-            told |= contents[best]
+        chosen.append((best, weight))
+        told |= contents[best]
+        left = [index for index in left if index != best and not alike(contents[index], contents[best])]
     return chosen
 
 

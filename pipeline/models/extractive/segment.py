@@ -10,8 +10,10 @@ from pipeline.models.extractive.masking import BLANK
 from pipeline.models.extractive.scripts import Script
 
 _BLANK_LINES = re.compile(r"\n[^\S\n]*(?:\n[^\S\n]*)+")
-_MARKER = re.compile(r"[ \t]*(?:>[ \t]?)*[ \t]*(?:[-*+•·]|\(?\d{1,4}(?:[.):]\d{0,3})?|\(?[a-z][.)])[ \t]+(?=\S)")
-_QUOTED = re.compile(r"[ \t]*(?:>[ \t]?)+")
+_MARKER = re.compile(
+    r"[ \t]{0,60}(?:>[ \t]?){0,20}(?:[-*+•·]|\(?\d{1,4}(?:[.):]\d{0,3})?|\(?[a-z][.)])[ \t]{1,20}(?=[^ \t])"
+)
+_QUOTED = re.compile(r"[ \t]{0,60}(?:>[ \t]?){1,20}")
 _NOT_PROSE = re.compile(r"[ \t]*(?:#{1,6}\s|\||[=\-*_~]{3,}[ \t]*$|\+[-=+]+\+|:::|%[ \t]*$|\[[^\]]{1,60}\]:)")
 _ENDS = re.compile(r"(?:[.!?…。！？؟۔।]+|\d﴾)[\"'”’»」』）)\]*_]*")
 _STOPS_HAN = frozenset("。！？…!?")

@@ -39,10 +39,9 @@ def summarize(text: str, *, sentences: int = 5) -> OpOutput:
 
 def _ranked(found: Sequence[Sentence], script: Script, wanted: int) -> list[tuple[Sentence, int]]:
     contents = [ranking.content(sentence.text, script) for sentence in found]
-    priors = [
-        _unformulaic(prior(sentence, script), index, contents) if contents[index] else 0
-        for index, sentence in enumerate(found)
-    ]
+    priors = [prior(sentence, script) for sentence in found]
+    if len(found) < _BATCH:  # a whole batch is no chunk of a book, and comparing would take long
+        priors = [_unformulaic(fit, index, contents) if fit else 0 for index, fit in enumerate(priors)]
     chosen = ranking.pick(contents, priors, ranking.worth(contents), wanted)
     return [(found[index], weight) for index, weight in chosen if weight > 0]
 
@@ -79,7 +78,7 @@ def fold_summary(children: Sequence[Json], *, sentences: int) -> OpOutput:
 def _unformulaic(weight: int, index: int, contents: Sequence[frozenset[str]]) -> int:
     """A sentence that the book says again and again tells little, however often it is chosen."""
     nearby = range(max(0, index - _NEARBY), min(len(contents), index + _NEARBY + 1))
-    again = sum(ranking.alike(contents[index], contents[other]) for other in nearby) - 1
+    again = sum(ranking.alike(contents[index], contents[other]) for other in nearby if other != index)
     return weight // (1 + again)
 
 

@@ -10,6 +10,7 @@ from pipeline.models.extractive.mentions import Mentions
 from pipeline.models.extractive.words import words as word_list
 
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_LONGEST = 3  # words
 _PRONOUNS_IN_1000 = 20  # above this a text tells or talks; its word pairs are seldom terms
 _VERBS = word_list(
     """
@@ -39,17 +40,17 @@ def find_terms(masked: str) -> list[Mentions]:
     runs: Counter[tuple[str, ...]] = Counter()
     places: dict[tuple[str, ...], list[tuple[int, int]]] = {}
     for group in _groups(masked):
-        for size in (2, 3):
+        for size in range(2, _LONGEST + 1):
             for index in range(len(group) - size + 1):
                 part = group[index : index + size]
                 key = _singular(tuple(word for word, _, _ in part))
                 runs[key] += 1
                 places.setdefault(key, []).append((part[0][1], part[-1][2]))
     found = []
-    for key, count in runs.items():
-        if count < 2 or any(
-            runs[longer] == count for longer in runs if len(longer) > len(key) and _within(key, longer)
-        ):
+    again = {key: count for key, count in runs.items() if count > 1}
+    longest = [key for key in again if len(key) == _LONGEST]
+    for key, count in again.items():
+        if len(key) < _LONGEST and any(again[longer] == count and _within(key, longer) for longer in longest):
             continue
         mentions = Mentions(name=" ".join(key), kind="term")
         for start, end in places[key]:
