@@ -120,7 +120,7 @@ class ChunkRepository:
         for part in batches(page_ids):
             query = select(*_CHUNK).where(ChunkRow.page_id.in_(part)).order_by(ChunkRow.page_id, ChunkRow.ordinal)
             by_page: dict[int, list[Chunk]] = {}
-            for row in self._connection.execute(query).tuples():
+            for row in self._connection.execute(query):
                 by_page.setdefault(row[0], []).append(_chunk(row))
             for page_id in part:
                 yield from by_page.get(page_id, ())
@@ -131,7 +131,7 @@ class ChunkRepository:
         found: dict[tuple[int, int], Chunk] = {}
         for part in batches(sorted({page_id for page_id, _ in places})):
             query = select(*_CHUNK).where(ChunkRow.page_id.in_(part))
-            for row in self._connection.execute(query).tuples():
+            for row in self._connection.execute(query):
                 if (row[0], row[1]) in wanted:
                     found[row[0], row[1]] = _chunk(row)
         return found

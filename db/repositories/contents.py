@@ -28,5 +28,5 @@ class ContentRepository:
         found: dict[bytes, str] = {}
         for part in batches(hashes):
             query = select(ContentRow.sha256, ContentRow.text).where(ContentRow.sha256.in_(part))
-            found |= {sha: text.decode() for sha, text in self._connection.execute(query).tuples()}
+            found |= {sha: text.decode() for sha, text in self._connection.execute(query)}
         return found

@@ -184,7 +184,7 @@ class DocumentRepository:
 
     def _section_ids(self, document_id: UUID) -> dict[bytes, int]:
         query = select(SectionRow.digest, SectionRow.id).where(SectionRow.document_id == document_id)
-        return dict(self._connection.execute(query).tuples().all())
+        return dict(self._connection.execute(query).all())
 
     def sections(self, revision_id: int) -> list[Section]:
         """The sections of a revision, in reading order."""

@@ -56,7 +56,7 @@ class ResultRepository:
         found: dict[bytes, bytes] = {}
         for part in batches(keys):
             query = select(ResultRow.key, ResultRow.output).where(ResultRow.key.in_(part))
-            found.update(self._connection.execute(query).tuples().all())
+            found.update(self._connection.execute(query).all())
         return found
 
     def outputs_and_spans(self, keys: Sequence[bytes]) -> dict[bytes, tuple[bytes, bytes]]:
@@ -64,7 +64,7 @@ class ResultRepository:
         found: dict[bytes, tuple[bytes, bytes]] = {}
         for part in batches(keys):
             query = select(ResultRow.key, ResultRow.output, ResultRow.spans).where(ResultRow.key.in_(part))
-            found.update((key, (output, spans)) for key, output, spans in self._connection.execute(query).tuples())
+            found.update((key, (output, spans)) for key, output, spans in self._connection.execute(query))
         return found
 
     def get(self, key: bytes) -> dict[str, Any] | None:
@@ -90,7 +90,7 @@ class ResultRepository:
             query = select(PartitionRow.output_sha256, PartitionRow.parts).where(
                 PartitionRow.scheme == scheme, PartitionRow.output_sha256.in_(part)
             )
-            found.update(self._connection.execute(query).tuples().all())
+            found.update(self._connection.execute(query).all())
         return found
 
     def add_partitions(self, scheme: str, parts: Mapping[bytes, bytes]) -> None:

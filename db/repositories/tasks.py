@@ -187,7 +187,7 @@ class TaskRepository:
             query = select(TaskRow.id, TaskRow.epoch).where(TaskRow.id.in_(part), TaskRow.state == TaskState.LEASED)
             if self._connection.dialect.name == "postgresql":
                 query = query.with_for_update()
-            found.update(self._connection.execute(query).tuples().all())
+            found.update(self._connection.execute(query).all())
         return found
 
     def finish(self, task_ids: Sequence[int]) -> None:
@@ -304,7 +304,7 @@ class TaskRepository:
             .group_by(TaskRow.step_id, TaskRow.state)
         )
         found: dict[int, dict[str, int]] = {step_id: {} for step_id in step_ids}
-        for step_id, state, count, hits, retrying in self._connection.execute(query).tuples():
+        for step_id, state, count, hits, retrying in self._connection.execute(query):
             found[step_id][state] = count
             found[step_id]["hits"] = found[step_id].get("hits", 0) + int(hits)
             found[step_id]["retrying"] = found[step_id].get("retrying", 0) + int(retrying)
@@ -325,10 +325,10 @@ class TaskRepository:
         """Keys of a step's finished tasks by ordinal."""
         query = select(TaskRow.ordinal, TaskRow.key).where(TaskRow.step_id == step_id, TaskRow.state == TaskState.DONE)
         if ordinals is None:
-            return {ordinal: key for ordinal, key in self._connection.execute(query).tuples() if key}
+            return {ordinal: key for ordinal, key in self._connection.execute(query) if key}
         found: dict[int, bytes] = {}
         for part in batches(ordinals):
-            rows = self._connection.execute(query.where(TaskRow.ordinal.in_(part))).tuples()
+            rows = self._connection.execute(query.where(TaskRow.ordinal.in_(part)))
             found.update((ordinal, key) for ordinal, key in rows if key)
         return found
 
@@ -337,7 +337,7 @@ class TaskRepository:
         query = select(TaskRow.ordinal, TaskRow.key, TaskRow.inputs, TaskRow.scope).where(
             TaskRow.step_id == step_id, TaskRow.state == TaskState.DONE
         )
-        for row in self._connection.execute(query.order_by(TaskRow.ordinal)).tuples():
+        for row in self._connection.execute(query.order_by(TaskRow.ordinal)):
             yield row[0], row[1] or b"", row[2], row[3]
 
     def page(self, step_id: int, *, states: Sequence[TaskState], limit: int, after: int = -1) -> list[Task]:
@@ -358,7 +358,7 @@ class TaskRepository:
         found: list[NewAttempt] = []
         for part in batches(task_ids):
             query = select(*columns).where(AttemptRow.task_id.in_(part)).order_by(AttemptRow.task_id, AttemptRow.id)
-            found.extend(NewAttempt(*row) for row in self._connection.execute(query).tuples())
+            found.extend(NewAttempt(*row) for row in self._connection.execute(query))
         return found
 
     # Decisions of people
