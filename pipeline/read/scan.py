@@ -246,7 +246,10 @@ def _title_below(view: str, blank_end: int) -> str:
     if not line:
         begin, end = end + 1, _line_end(view, end + 1)
         line = _plain(view[begin : min(end, begin + MAX_LINE)])
-    if not 0 < len(line) <= 80 or view[end + 1 : _line_end(view, end + 1)].strip() or heading_of(line) is not None:
+    heading = heading_of(line)
+    if not 0 < len(line) <= 80 or view[end + 1 : _line_end(view, end + 1)].strip():
+        return ""
+    if heading is not None and heading.unit != "named":
         return ""
     words = [word for word in re.findall(r"[^\W\d_]+", line) if len(word) > 3]
     return line if words and sum(word[0].isupper() for word in words) > 0.6 * len(words) else ""

@@ -141,12 +141,10 @@ def _fitting_runs(numbers: Sequence[Candidate], headings: Sequence[Candidate]) -
 
 
 def _fits(before: Candidate | None, run: Sequence[Candidate], after: Candidate | None) -> bool:
-    """Whether a run counts up by one and goes on from, or leads to, the numbered headings around it."""
+    """Whether a run counts up by one, leads to the heading behind it and goes on from the one before it."""
     values = [candidate.heading.number or 0 for candidate in run]
     if any(two not in (one, one + 1) for one, two in pairwise(values)):
         return False
     low = before.heading.number if before is not None else None
     high = after.heading.number if after is not None else None
-    if low is None and high is None:
-        return False
-    return (low is None or values[0] == low + 1) and (high is None or high == values[-1] + 1)
+    return high == values[-1] + 1 and (low is None or values[0] == low + 1)

@@ -45,12 +45,17 @@ def _utf16(sample: bytes) -> str | None:
     even, odd = sample[0:size:2].count(0), sample[1:size:2].count(0)
     units = size // 2
     for encoding, high, low in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
-        if units >= 4 and high * 2 >= units and low * 50 <= units:
+        if units >= 4 and high * 2 >= units and low * 50 <= units and _ascii_pairs(sample) * 4 < units:
             return encoding
-        # Scripts beyond Latin: NULs are few (line ends, spaces, digits), and all on one side.
-        if high and not low and _is_other_script(sample[:size], encoding):
+        # Scripts beyond Latin: NULs are few: line ends, spaces, digits.
+        if high and _is_other_script(sample[:size], encoding):
             return encoding
     return None
+
+
+def _ascii_pairs(sample: bytes) -> int:
+    """Units of two visible ASCII characters: many of them are eight-bit text that holds NULs."""
+    return sum(0x20 < one < 0x7F and 0x20 < two < 0x7F for one, two in zip(sample[::2], sample[1::2], strict=False))
 
 
 def _is_other_script(sample: bytes, encoding: str) -> bool:

@@ -54,7 +54,8 @@ def test_sections_cover_the_text_once_and_agree_with_its_lines(
 @given(document=DOCUMENTS, name=NAMES)
 @settings(max_examples=200, deadline=None)
 def test_copies_with_other_line_ends_and_a_mark_have_the_same_text_and_sections(document: str, name: str) -> None:
-    document = document.removeprefix("\ufeff")
+    # A few bytes with NULs among them can be UTF-16 as well as text: what they are taken for may depend on line ends.
+    document = document.removeprefix("\ufeff").replace("\x00", "")
     plain = _read(document.encode(), name)
     for copy in (document.replace("\n", "\r\n"), document.replace("\n", "\r"), "\ufeff" + document):
         other = _read(copy.encode(), name)
