@@ -12,7 +12,7 @@ from pipeline.read.reading import ReadWarning
 from pipeline.read.scan import MAX_CANDIDATES, Candidate, Scanner
 
 _MAX_EMPTY = 60  # characters to be seen below a heading that are next to nothing, where half of the others have many
-_USUAL_BODY = 400
+_MANY_TIMES = 6
 
 
 def oddities(headings: Sequence[Candidate], repeats: Sequence[Candidate], scanner: Scanner) -> tuple[ReadWarning, ...]:
@@ -70,9 +70,10 @@ def _thin_chapters(headings: Sequence[Candidate], scanner: Scanner) -> Iterator[
     behind = [*(candidate.seen for candidate in headings[1:]), scanner.seen]
     bodies = [after - candidate.seen for candidate, after in zip(headings, behind, strict=True)]
     chapters = [(c, body) for c, body in zip(headings, bodies, strict=True) if c.heading.rank >= CHAPTER_RANK]
-    if len(chapters) < 10 or median(body for _, body in chapters) < _USUAL_BODY:
+    if len(chapters) < 10:
         return
+    limit = min(_MAX_EMPTY, median(body for _, body in chapters) / _MANY_TIMES)
     for candidate, body in chapters:
-        if body <= _MAX_EMPTY:
+        if body <= limit:
             message = f"{candidate.heading.title!r} has next to no text"
             yield ReadWarning(code="chapter-empty", message=message, line=candidate.line)

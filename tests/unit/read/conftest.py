@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from pathlib import Path
 
@@ -57,6 +58,7 @@ def check_tree() -> Callable[[Reading], None]:
         text = "".join(reading.blocks())
         assert len(text) == reading.char_count
         assert text.count("\n") + (not text.endswith("\n")) == reading.line_count
+        ends = [place for place, char in enumerate(text) if char == "\n"]
         sections = reading.sections
         assert sections[0].start == 0
         assert max(section.end for section in sections) == len(text)
@@ -64,8 +66,8 @@ def check_tree() -> Callable[[Reading], None]:
         for ordinal, section in enumerate(sections):
             assert section.ordinal == ordinal
             assert section.start < section.end
-            assert section.start_line == text.count("\n", 0, section.start) + 1
-            assert section.end_line == text.count("\n", 0, section.end - 1) + 1
+            assert section.start_line == bisect_left(ends, section.start) + 1
+            assert section.end_line == bisect_left(ends, section.end - 1) + 1
             following = sections[ordinal + 1] if ordinal + 1 < len(sections) else None
             assert place == section.start, "the innermost sections leave a gap"
             place = following.start if following is not None else section.end
