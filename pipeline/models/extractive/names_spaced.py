@@ -44,7 +44,7 @@ class Word:
     end: int
     text: str
 
-    inner: bool = False  # one of the adjectives that names may begin with, inside a sentence
+    inner: bool = False  # an initial, or an adjective that names may begin with, inside a sentence
 
     @property
     def capital(self) -> bool:
@@ -78,7 +78,8 @@ def _words(text: str) -> list[Word]:
         if form:
             start = match.start()
             adjective = form[0].isupper() and form.lower() in en.NAME_ADJECTIVES
-            inner = adjective and not _starts_sentence(text, start)
+            initial = len(form) == 1 and text.startswith(".", match.end())
+            inner = initial or (adjective and not _starts_sentence(text, start))
             words.append(Word(start=start, end=start + len(form), text=form, inner=inner))
     return words
 
@@ -90,7 +91,7 @@ def _is_name_word(word: Word) -> bool:
     if lowered in en.STOP_WORDS and not word.inner:
         return False
     if len(word.text) == 1:
-        return word.text not in "IOA"
+        return word.inner or word.text not in "IOA"
     return not (_ROMAN.match(word.text) and len(word.text) < 6)
 
 

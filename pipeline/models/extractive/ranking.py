@@ -21,6 +21,9 @@ _UNSPACED = re.compile(f"[{HAN}{KANA}]+")
 _LOG2 = (0, 10, 16, 20, 23, 26, 28, 30, 32, 33, 35, 36, 37, 38, 39, 40, 41)  # ten times log2(1 + n), rounded
 
 
+_ALIKE = 4  # units: two short sentences may well share a name and a thing
+
+
 def content(text: str, script: Script) -> frozenset[str]:
     """The distinct content units of a sentence: lower-cased words, or pairs of characters where nothing is spaced."""
     if script is Script.SPACED:
@@ -70,5 +73,6 @@ def _by_gain(
 
 
 def alike(one: frozenset[str], two: frozenset[str]) -> bool:
-    """Whether two sentences say nearly the same: they share half of the smaller one's units."""
-    return len(one & two) * 2 >= max(1, min(len(one), len(two)))
+    """Whether two sentences say nearly the same: they share half of the smaller one's units, and four at least."""
+    shared = len(one & two)
+    return shared * 2 >= min(len(one), len(two)) and (shared >= _ALIKE or one == two)

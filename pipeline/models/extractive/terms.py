@@ -72,7 +72,7 @@ def _groups(masked: str) -> list[list[tuple[str, int, int]]]:
             current = []
         lowered = word.lower()
         common = lowered in en.STOP_WORDS or lowered in _VERBS or lowered in en.CONTRACTED or len(word) < 3
-        if common or lowered.endswith("ly") or (word[0].isupper() and current):
+        if common or (lowered.endswith("ly") and len(word) > 6) or (word[0].isupper() and current):
             groups.append(current)
             current = []
         elif word[0].islower():

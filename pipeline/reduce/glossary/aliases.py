@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from pipeline.models.extractive import words_en as en
-from pipeline.reduce.glossary.candidates import Candidate, Kept
+from pipeline.reduce.glossary.candidates import Candidate, Kept, whole
 
 _ONE_TITLE = 800  # thousandths of the titled mentions that the main title must have
 
@@ -73,14 +73,15 @@ def _is_family(bare: str, by_key: Mapping[str, list[Kept]]) -> bool:
 
 
 def _join_starts(by_key: Mapping[str, list[Kept]], candidates: Mapping[str, Candidate], gone: set[int]) -> None:
-    for key in sorted(by_key):
+    for key in sorted(candidates):
         rest = key.partition(" ")[2]
         candidate = candidates[key]
-        target = _single(by_key, rest)
-        if not rest or target is None or candidate.sum("mid") or id(target) in gone or split_title(key)[0]:
+        target = _single(by_key, rest) if rest else None
+        if target is None or candidate.sum("mid", "list") or not candidate.sum("start") or split_title(key)[0]:
             continue
-        for entry in by_key[key]:
-            if id(entry) not in gone and entry.count * 3 < target.count:
+        mine = by_key.get(key, [whole(candidate, target.kind)])
+        if id(target) not in gone and candidate.count * 3 < target.count:
+            for entry in mine:
                 target.absorb(entry, None)
                 gone.add(id(entry))
 

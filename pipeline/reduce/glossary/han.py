@@ -83,12 +83,13 @@ def _freedom(count: int) -> int:
 
 
 def _is_phrase(candidate: Candidate, kinds: Mapping[str, str], candidates: Mapping[str, Candidate]) -> bool:
-    """Whether it is a kept name with a verb behind it (行者闻言), or one with a word before it that never varies."""
+    """Whether it is a kept name with a verb behind it (行者闻言) or before it (人见行者), or a chance neighbour."""
     key = candidate.key
     for size in range(2, len(key)):
-        head = candidates.get(key[:size])
         verb = key[size] in han.AFTER
-        if key[:size] in kinds and head is not None and (verb or candidate.count * 50 < head.count):
+        if key[:size] in kinds and (verb or candidate.count * 50 < candidates[key[:size]].count):
+            return True
+        if key[-size:] in kinds and key[-size - 1] in han.BEFORE:
             return True
     return False
 

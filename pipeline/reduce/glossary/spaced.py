@@ -31,6 +31,8 @@ def _is_name(candidate: Candidate) -> bool:
         return False
     if candidate.share("a") > 250:
         return False  # "a Frenchman", "every Sunday": one of many
+    if len(words) > 1 and words[0] in en.TITLES:
+        return True
     if len(words) > 1:
         return middle * 20 >= count or candidate.sum("speech") > 0
     if words[0] in en.FURNITURE or (words[0] in en.TITLES and middle < 3 * lower):

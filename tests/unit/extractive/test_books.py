@@ -1,0 +1,85 @@
+"""Real books: the names a reader would give come first, and the generator's truth is met."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline.models.extractive import extract, fold_summary, summarize
+
+CORPUS = Path(__file__).resolve().parents[3] / ".." / "shared" / "corpus"
+
+pytestmark = pytest.mark.corpus
+
+
+def book(name, encoding="utf-8"):
+    path = CORPUS / name
+    if not path.exists():
+        pytest.skip(f"needs the shared corpus: {name}")
+    text = path.read_text(encoding=encoding)
+    inside = re.search(r"\*\*\* START OF THIS PROJECT.*?\*\*\*(.*)\*\*\* END OF THIS PROJECT", text, re.DOTALL)
+    return inside.group(1) if inside else text
+
+
+def pieces(text, size):
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def first(entries, number):
+    return {name for entry in entries[:number] for name in (entry.name, *entry.aliases)}
+
+
+def test_the_first_ten_of_moby_dick_are_its_crew(merged):
+    text = book("en/moby-dick_pg2701-0_utf8bom_crlf.txt", "utf-8-sig")
+    entries = merged([extract(piece).value for piece in pieces(text, 4000)])
+    assert {"Ahab", "Queequeg", "Starbuck", "Stubb"} <= first(entries, 10)
+
+
+def test_the_first_thirty_of_war_and_peace_are_its_people(merged):
+    text = book("en/war-and-peace_pg2600-8_latin1.txt", "latin-1")
+    entries = merged([extract(piece).value for piece in pieces(text, 4000)])
+    assert {"Pierre", "Natasha", "Andrew", "Nicholas", "Mary", "Kutuzov", "Napoleon"} <= first(entries, 30)
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "people"),
+    [
+        ("zh/西游记.txt", 10, "行者 八戒 三藏"),
+        ("zh/三国演义.txt", 30, "曹操 玄德 孔明 关公 张飞 孙权 吕布 周瑜"),
+    ],
+)
+def test_the_first_entries_of_chinese_novels_are_their_heroes(merged, name, number, people):
+    entries = merged([extract(piece).value for piece in pieces(book(name), 1500)])
+    assert set(people.split()) <= first(entries, number)
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_the_characters_of_a_generated_novel_are_found_and_counted(merged, language, tmp_path):
+    maker = CORPUS / "make_webnovel.py"
+    if not maker.exists():
+        pytest.skip("needs the shared corpus: make_webnovel.py")
+    arguments = ["--lang", language, "--chapters", "400", "--seed", "11", "--out", str(tmp_path), "--clean"]
+    subprocess.run([sys.executable, str(maker), *arguments], check=True, capture_output=True)
+    text = (tmp_path / f"webnovel_{language}.txt").read_text(encoding="utf-8")
+    truth = json.loads((tmp_path / f"webnovel_{language}.truth.json").read_text(encoding="utf-8"))
+    chapters = re.split(r"^(?=第\d+章|Chapter \d+)", text, flags=re.MULTILINE)
+    by_name = {n: entry for entry in merged([extract(c).value for c in chapters]) for n in (entry.name, *entry.aliases)}
+    counts = {c["name"]: sum(n for _, n in c["mentions"].get(c["name"], [])) for c in truth["characters"]}
+    known = {name: count for name, count in counts.items() if count >= 5}
+    found = {name: count for name, count in known.items() if name in by_name}
+    assert len(found) >= 0.95 * len(known)
+    assert all(abs(by_name[name].count - count) <= 0.02 * count for name, count in found.items())
+    apart = [(c["name"], other) for c in truth["characters"] for other in c["confusable_with"]]
+    assert all(by_name[one] is not by_name[other] for one, other in apart if one in found and other in found)
+
+
+@pytest.mark.parametrize("name", ["rtl/quran_uthmani.txt", "zh/tang300.txt", "ru/debian-faq.ru.txt"])
+def test_other_scripts_have_a_summary_and_break_nothing(merged, name):
+    chunks = pieces(book(name), 3000)[:40]
+    assert fold_summary([summarize(chunk).value for chunk in chunks], sentences=8).value["sentences"]
+    merged([extract(chunk).value for chunk in chunks])
