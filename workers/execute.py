@@ -19,7 +19,7 @@ from pipeline.ops.registry import Registry
 from pipeline.retry import CallError, ErrorClass
 from workers.clock import now_ms
 from workers.planning.context import JobContext, load_context
-from workers.planning.merges import shards_for
+from workers.planning.merges import scheme_of, shards_for
 from workers.planning.plan import Models, StepPlan
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,6 @@ class Work:
     tokens: int = 0
     children: tuple[bytes, ...] = ()
     top: bool = False  # the book's own node of a fold
-    shards: int = 0  # how many a merge has
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +118,8 @@ class Loader:
         step = self.step(claim.step_id)
         context = self.context(step.job_id)
         plan = context.plan_of(step)
+        if isinstance(plan.op, MergeOp) and step.level == 1:
+            return Work(claim, step, plan, now_ms(), children=self._parts(claim, context, step, plan, plan.op))
         fold = isinstance(plan.op, FoldOp)
         refs = self._refs(claim, step, fold)
         with self._database.read() as rows:
@@ -131,7 +132,20 @@ class Loader:
             outputs = rows.results.outputs(list(set(keys.values())))
         children = tuple(outputs[keys[ref]] for ref in refs)
         top = fold and context.forest.is_top(claim.scope or 0)
-        return Work(claim, step, plan, now_ms(), children=children, top=top, shards=shards_for(context.selection.total))
+        return Work(claim, step, plan, now_ms(), children=children, top=top)
+
+    def _parts(
+        self, claim: Claim, context: JobContext, step: Step, plan: StepPlan, op: MergeOp
+    ) -> tuple[bytes, ...]:
+        """The parts of one merge shard, in reading order: its own rows only, not the outputs they come from."""
+        (ordinals,) = unpack(claim.inputs or b"", 1)
+        scheme = scheme_of(op, shards_for(context.selection.total))
+        with self._database.read() as rows:
+            source = self._level(rows.jobs.steps(step.job_id), plan.source, 0)
+            keys = rows.tasks.keys(source.id, ordinals)
+            hashes = rows.results.hashes(list(set(keys.values())))
+            parts = rows.results.parts(scheme, claim.scope or 0, list(set(hashes.values())))
+        return tuple(parts[hashes[keys[ordinal]]] for ordinal in ordinals)
 
     @staticmethod
     def _refs(claim: Claim, step: Step, fold: bool) -> list[tuple[int, int]]:
@@ -189,8 +203,7 @@ class Executor:
     def _merge(op: MergeOp, work: Work, children: Sequence[Json]) -> Json:
         if work.step.level > 1:
             return op.resolve([op.summarize(child) for child in children], work.plan.params)
-        shard = work.claim.scope or 0
-        return op.merge([op.partition(child, work.shards)[shard] for child in children], work.plan.params)
+        return op.merge(children, work.plan.params)
 
     def _ask(
         self, work: Work, *, text: str | None = None, children: Sequence[Json] = (), params: dict[str, Json] | None = None

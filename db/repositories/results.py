@@ -10,7 +10,7 @@ from sqlalchemy import func, select, update
 from sqlalchemy.engine import Connection
 
 from db.dialect import batches, insert_new
-from db.tables import PartitionRow, ResultRow, TaskRow
+from db.tables import PartitionRow, PartRow, ResultRow, TaskRow
 from db.values import NewResult
 
 
@@ -67,6 +67,14 @@ class ResultRepository:
             found.update((key, (output, spans)) for key, output, spans in self._connection.execute(query))
         return found
 
+    def hashes(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Output hashes by key."""
+        found: dict[bytes, bytes] = {}
+        for part in batches(keys):
+            query = select(ResultRow.key, ResultRow.output_sha256).where(ResultRow.key.in_(part))
+            found.update(self._connection.execute(query).tuples().all())
+        return found
+
     def get(self, key: bytes) -> dict[str, Any] | None:
         """All columns of one result."""
         row = self._connection.execute(select(ResultRow.__table__).where(ResultRow.key == key)).mappings().one_or_none()
@@ -93,8 +101,25 @@ class ResultRepository:
             found.update(self._connection.execute(query).all())
         return found
 
-    def add_partitions(self, scheme: str, parts: Mapping[bytes, bytes]) -> None:
-        """Store partitions of outputs."""
-        if parts:
-            rows = [{"output_sha256": sha, "scheme": scheme, "parts": data} for sha, data in parts.items()]
+    def add_partitions(
+        self, scheme: str, partitions: Mapping[bytes, bytes], parts: Sequence[tuple[int, bytes, bytes]]
+    ) -> None:
+        """Store partitions of outputs, and their parts as (shard, output hash, items)."""
+        if partitions:
+            rows = [{"output_sha256": sha, "scheme": scheme, "parts": data} for sha, data in partitions.items()]
             self._connection.execute(insert_new(self._connection, PartitionRow), rows)
+        if parts:
+            rows = [
+                {"scheme": scheme, "shard": shard, "output_sha256": sha, "items": items} for shard, sha, items in parts
+            ]
+            self._connection.execute(insert_new(self._connection, PartRow), rows)
+
+    def parts(self, scheme: str, shard: int, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
+        """The items of one shard, by output hash."""
+        found: dict[bytes, bytes] = {}
+        for part in batches(hashes):
+            query = select(PartRow.output_sha256, PartRow.items).where(
+                PartRow.scheme == scheme, PartRow.shard == shard, PartRow.output_sha256.in_(part)
+            )
+            found.update(self._connection.execute(query).tuples().all())
+        return found

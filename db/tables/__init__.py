@@ -3,7 +3,7 @@
 from db.tables.chunks import ChunkingRow, ChunkRow, ContentRow, GrainRow, PageRow, RevisionPagesRow
 from db.tables.documents import DocumentRow, RevisionRow, SectionRow
 from db.tables.jobs import AttemptRow, JobDocumentRow, JobRow, PipelineRow, StepCounterRow, StepRow, TaskRow
-from db.tables.results import KeyLeaseRow, PartitionRow, ResultRow
+from db.tables.results import KeyLeaseRow, PartitionRow, PartRow, ResultRow
 
 __all__ = [
     "AttemptRow",
@@ -16,6 +16,7 @@ __all__ = [
     "JobRow",
     "KeyLeaseRow",
     "PageRow",
+    "PartRow",
     "PartitionRow",
     "PipelineRow",
     "ResultRow",

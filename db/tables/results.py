@@ -41,6 +41,19 @@ class PartitionRow(Base):
     parts: Mapped[bytes]
 
 
+class PartRow(Base):
+    """The items of one output that belong to one merge shard. A shard reads its own rows, which lie side by side, so
+    a merge reads every item once, however many shards there are."""
+
+    __tablename__ = "parts"
+    __table_args__ = {"sqlite_with_rowid": False}
+
+    scheme: Mapped[str] = mapped_column(primary_key=True)
+    shard: Mapped[int] = mapped_column(primary_key=True)
+    output_sha256: Mapped[bytes] = mapped_column(LargeBinary(32), primary_key=True)
+    items: Mapped[bytes]  # canonical JSON: [[index in the output, item], …]
+
+
 class KeyLeaseRow(Base):
     """Who computes a key now. Others that want it wait."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from db.database import Database
 from db.layout import pack
@@ -56,7 +56,7 @@ def _partitions(
     database: Database, context: JobContext, step: Step, op: MergeOp, shards: int
 ) -> Iterator[tuple[int, bytes]]:
     """(ordinal, parts) of every output of the map step, from the store where it is known."""
-    scheme = f"{op.name}/{op.version}/{shards}"
+    scheme = scheme_of(op, shards)
     with database.read() as rows:
         steps = rows.jobs.steps(context.job.id)
         source = next(s for s in steps if s.position == context.plan_of(step).source and s.level == 0)
@@ -67,19 +67,31 @@ def _partitions(
             known = rows.results.partitions(scheme, list({sha for _, _, sha in batch}))
             missing = {sha: key for _, key, sha in batch if sha not in known}
             outputs = rows.results.outputs(list(missing.values()))
-        fresh = {sha: _parts(op, outputs[key], shards) for sha, key in missing.items()}
-        if fresh:
-            with database.write() as rows:
-                rows.results.add_partitions(scheme, fresh)
-        known |= fresh
+        if missing:
+            known |= _store(database, op, shards, {sha: outputs[key] for sha, key in missing.items()})
         yield from ((ordinal, known[sha]) for ordinal, _, sha in batch)
 
 
-def _parts(op: MergeOp, output: bytes, shards: int) -> bytes:
-    parts = op.partition(canonical.loads(output), shards)
-    return b"".join(
-        _PART.pack(shard, canonical.digest([[index, item] for index, item in parts[shard]])) for shard in sorted(parts)
-    )
+def scheme_of(op: MergeOp, shards: int) -> str:
+    """The name under which an op's partitions into so many shards are stored."""
+    return f"{op.name}/{op.version}/{shards}"
+
+
+def _store(database: Database, op: MergeOp, shards: int, outputs: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
+    """Partition outputs and store their parts; gives the partitions by output hash."""
+    partitions: dict[bytes, bytes] = {}
+    parts: list[tuple[int, bytes, bytes]] = []
+    for sha, output in outputs.items():
+        found = op.partition(canonical.loads(output), shards)
+        lines = bytearray()
+        for shard in sorted(found):
+            items = canonical.dumps([[index, item] for index, item in found[shard]])
+            parts.append((shard, sha, items))
+            lines += _PART.pack(shard, canonical.sha256(items))
+        partitions[sha] = bytes(lines)
+    with database.write() as rows:
+        rows.results.add_partitions(scheme_of(op, shards), partitions, parts)
+    return partitions
 
 
 def _judgement(database: Database, context: JobContext, step: Step) -> list[NewTask]:

@@ -63,6 +63,15 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_table(
+        "parts",
+        sa.Column("scheme", sa.String(), nullable=False),
+        sa.Column("shard", sa.Integer(), nullable=False),
+        sa.Column("output_sha256", sa.LargeBinary(length=32), nullable=False),
+        sa.Column("items", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("scheme", "shard", "output_sha256", name=op.f("pk_parts")),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
         "pipelines",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("name", sa.String(), nullable=False),
@@ -361,6 +370,7 @@ def downgrade() -> None:
     op.drop_table("chunkings")
     op.drop_table("results")
     op.drop_table("pipelines")
+    op.drop_table("parts")
     op.drop_table("partitions")
     op.drop_table("key_leases")
     op.drop_table("grains")
