@@ -48,7 +48,7 @@ _THAI = "านรอกเงมยลวดทสตั่ี้ปคาพ�
 _HAN, _HAN_RARE, _CJK_MARKS, _FULL = (0x4E00, 0x9FFF), (0x20000, 0x323AF), (0x3000, 0x303F), (0xFF01, 0xFF65)
 _HANGUL_BLOCK = (0xAC00, 0xD7A3)
 _EASTERN_MARKS = "　、。，．？！：；「」『』“”‘’（）《》…—–·～"
-_WESTERN_MARKS = "’‘“”–—…«»„°£§©·¿¡№"
+_WESTERN_MARKS = "’‘“”–—…«»„°£§©·¿¡№\u00a0"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

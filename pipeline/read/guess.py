@@ -8,6 +8,7 @@ enough for most texts, where detectors that need statistics of a longer text go 
 
 from __future__ import annotations
 
+import codecs
 import re
 import unicodedata
 from collections import Counter
@@ -19,16 +20,20 @@ from pipeline.read.encoding_models import MODELS, Model
 
 SAMPLE_BYTES = 12_000
 _TRUSTED = 0.3  # a score below this is no finding
-_MARGIN = 0.005  # what a less likely encoding must be better by
+_FOREIGN = 8
+_TRUSTED_UTF16 = 0.5
+_UTF16_SAMPLE = 4096
+_CONTROLS = bytes(set(range(0x20)) - set(b"\t\n\r"))
+_MARGIN = 0.015  # what a less likely encoding must be better by
 _ABOVE_ASCII = re.compile(rb"[\x80-\xff]")
-_LINE_PART = 400
+_ASCII_BEFORE = 200
 _ISO_2022_JP = re.compile(rb"\x1b\$[@B]|\x1b\(J")
 _ASCII = re.compile(r"[\x00-\x7f]+")
 _ASCII_LETTER = re.compile(r"[A-Za-z]")
 # Ideographs and syllables stand together; one alone among ASCII is a dash or a quote of another encoding.
 _LONE_IDEOGRAPH = re.compile(r"(?<![^\x00-\x7f])[\u3041-\u9fff\uac00-\ud7a3](?![^\x00-\x7f])")
 _WORD_WITH_ODD_LETTER = re.compile(r"[A-Za-z]*[^\W\d_A-Za-z][^\W\d_]*")
-_CATEGORY_WEIGHT = {"Cc": -4.0, "Co": -3.0, "Cn": -4.0, "Cs": -4.0, "So": -1.0, "Sm": -0.7, "Sk": -0.5, "Cf": -0.5,
+_CATEGORY_WEIGHT = {"Cc": -20.0, "Co": -3.0, "Cn": -4.0, "Cs": -4.0, "So": -1.0, "Sm": -0.7, "Sk": -0.5, "Cf": -0.5,
                     "Sc": -0.5, "No": -0.3, "Nl": -0.3, "Po": 0.1, "Pd": 0.3, "Pi": 0.4, "Pf": 0.4, "Ps": 0.1,
                     "Pe": 0.1, "Zs": 0.1}  # fmt: skip
 
@@ -41,13 +46,14 @@ def sample_of(data: bytes, limit: int = SAMPLE_BYTES) -> bytes:
         found = _ABOVE_ASCII.search(data, place)
         if found is None:
             break
-        begin = max(
-            place, data.rfind(b"\n", max(0, found.start() - _LINE_PART), found.start()) + 1, found.start() - _LINE_PART
-        )
-        end = data.find(b"\n", found.start(), found.start() + _LINE_PART)
-        place = end if end >= 0 else min(len(data), found.start() + _LINE_PART)
-        kept.append(data[begin:place])
-        size += place - begin + 1
+        # All bytes of the line before the first one above ASCII are characters of their own: it can be cut there.
+        begin = max(data.rfind(b"\n", place, found.start()) + 1, place, found.start() - _ASCII_BEFORE)
+        end = data.find(b"\n", found.start(), begin + limit)
+        kept.append(data[begin : end if end >= 0 else begin + limit])
+        size += len(kept[-1]) + 1
+        place = data.find(b"\n", begin + len(kept[-1])) + 1
+        if not place:
+            break
     return b"\n".join(kept)
 
 
@@ -73,12 +79,45 @@ def guess(sample: bytes) -> tuple[str, float]:
     return (found.encoding if found is not None and found.encoding != "ascii" else "cp1252"), 0.0
 
 
+def guess_utf16(head: bytes) -> str | None:
+    """UTF-16 without a mark in a script other than Latin, whose few NULs tell nothing: judged as text, or None.
+
+    Its bytes hold control characters in great number, for half of them are low or high bytes of characters.
+    """
+    sample = head[: _UTF16_SAMPLE & -2]
+    strange = len(sample) - len(sample.translate(None, _CONTROLS))
+    if len(sample) < 4 or strange * 50 < len(sample) or _is_utf8_beyond_ascii(sample):
+        return None
+    if sample.isascii() and strange * 10 < len(sample):
+        return None
+    scores = [
+        (_score(sample[: len(sample) & -2], encoding, model), encoding)
+        for encoding in ("utf-16-le", "utf-16-be")
+        for model in MODELS
+        if not model.latin
+    ]
+    score, encoding = max(scores)
+    return encoding if score >= _TRUSTED_UTF16 else None
+
+
+def _is_utf8_beyond_ascii(sample: bytes) -> bool:
+    if sample.isascii():
+        return False
+    try:
+        codecs.utf_8_decode(sample)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def _score(sample: bytes, encoding: str, model: Model) -> float:
     text = sample.decode(encoding, "replace")
     odd = _ASCII.sub("", text)
     if not odd:
         return 0.0
     total = sum(_weight(char, model) * count for char, count in Counter(odd).items())
+    if not model.latin and len(odd) * _FOREIGN < len(_ASCII_LETTER.findall(text)):
+        total -= 0.5 * len(odd)  # an English line with one odd byte in it is seldom Russian or Chinese
     total -= len(_LONE_IDEOGRAPH.findall(text)) if model.eastern else _strangers(text, latin=model.latin)
     return total / len(odd)
 

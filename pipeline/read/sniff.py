@@ -13,10 +13,6 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _SAMPLE = 1 << 16
-_NO_ASCII_TEXT = bytes([*(set(range(1, 0x20)) - set(b"\t\n\r")), *range(0x80, 0x100)])
-_IN_EVERY_TEXT = frozenset("\n\r 　。，、“”「」")
-_PLAUSIBLE = ((0x20, 0x7E), (0xA0, 0x24F), (0x370, 0x6FF), (0x900, 0xE7F), (0x2010, 0x2044), (0x3000, 0x9FFF),
-              (0xAC00, 0xD7A3), (0xFF00, 0xFFEF))  # fmt: skip
 
 
 def sniff(head: bytes) -> str | None:
@@ -47,31 +43,9 @@ def _utf16(sample: bytes) -> str | None:
     for encoding, high, low in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
         if units >= 4 and high * 2 >= units and low * 50 <= units and _ascii_pairs(sample) * 4 < units:
             return encoding
-        # Scripts beyond Latin: NULs are few: line ends, spaces, digits.
-        if high and _is_other_script(sample[:size], encoding):
-            return encoding
     return None
 
 
 def _ascii_pairs(sample: bytes) -> int:
     """Units of two visible ASCII characters: many of them are eight-bit text that holds NULs."""
     return sum(0x20 < one < 0x7F and 0x20 < two < 0x7F for one, two in zip(sample[::2], sample[1::2], strict=False))
-
-
-def _is_other_script(sample: bytes, encoding: str) -> bool:
-    strange = len(sample) - len(sample.translate(None, _NO_ASCII_TEXT))
-    if strange * 5 < len(sample) or _is_utf8_beyond_ascii(sample):
-        return False
-    text = sample.decode(encoding, "replace")
-    likely = sum(any(low <= ord(char) <= high for low, high in _PLAUSIBLE) or char in "\n\r\t" for char in text)
-    return likely >= 0.97 * len(text) and not _IN_EVERY_TEXT.isdisjoint(text)
-
-
-def _is_utf8_beyond_ascii(sample: bytes) -> bool:
-    if sample.isascii():
-        return False
-    try:
-        codecs.utf_8_decode(sample)
-    except UnicodeDecodeError:
-        return False
-    return True

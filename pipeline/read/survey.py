@@ -10,7 +10,7 @@ from functools import partial
 
 from pipeline.errors import ReadError
 from pipeline.read.decode import BlockDecoder, byte_blocks, encoding_name
-from pipeline.read.guess import SAMPLE_BYTES, guess, is_iso_2022_jp, sample_of
+from pipeline.read.guess import SAMPLE_BYTES, guess, guess_utf16, is_iso_2022_jp, sample_of
 from pipeline.read.line_ends import LineEnds
 from pipeline.read.reading import LineEnding, Reader, Reading, ReadOptions, ReadWarning, Source
 from pipeline.read.sniff import sniff
@@ -87,7 +87,7 @@ def survey(source: Source, options: ReadOptions, new_sink: Callable[[], Callable
     if options.encoding is not None:
         return _Pass(source, _forced(source, options.encoding), new_sink()).run()
     head = _head(source)
-    encoding = sniff(head)
+    encoding = sniff(head) or guess_utf16(head)
     if encoding is not None:
         return _Pass(source, encoding, new_sink()).run()
     _refuse_binary(source, head)
