@@ -34,13 +34,16 @@ class UtcDateTime(TypeDecorator[datetime]):
         value = value.astimezone(UTC)
         return value.replace(tzinfo=None) if dialect.name == "sqlite" else value
 
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002  # the interface's
         """From the database: always with the zone UTC."""
         return value if value is None else value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
 # SQLite numbers rows by itself only in a column declared INTEGER.
 BIG = BigInteger().with_variant(Integer, "sqlite")
+
+# SQLite then keeps the rows in the order of their key, in one tree.
+WITHOUT_ROWID = ({"sqlite_with_rowid": False},)
 
 BigId = Annotated[int, mapped_column(BIG, primary_key=True, autoincrement=True)]
 Big = Annotated[int, mapped_column(BIG)]

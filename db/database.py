@@ -47,9 +47,12 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Repositories]:
         """A transaction that writes: committed at the end, rolled back on any error. On SQLite it is IMMEDIATE."""
-        with self._translated(), self.engine.connect() as connection:
-            with connection.execution_options(**WRITES).begin():
-                yield Repositories(connection)
+        with (
+            self._translated(),
+            self.engine.connect() as connection,
+            connection.execution_options(**WRITES).begin(),
+        ):
+            yield Repositories(connection)
 
     @contextmanager
     def read(self) -> Iterator[Repositories]:

@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from uuid import UUID
 
 
@@ -90,7 +91,7 @@ def _by_place(before: Sequence[Known], after: Sequence[bytes], match: dict[int, 
     anchors = [(-1, -1), *((at, match[at]) for at in _in_order(match)), (len(after), len(before))]
     taken = set(match.values())
     edited = 0
-    for (new_low, old_low), (new_high, old_high) in zip(anchors, anchors[1:], strict=False):
+    for (new_low, old_low), (new_high, old_high) in pairwise(anchors):
         fresh = [at for at in range(new_low + 1, new_high) if at not in match]
         gone = [at for at in range(old_low + 1, old_high) if at not in taken]
         for new, old in zip(fresh, gone, strict=False):

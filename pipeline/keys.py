@@ -93,5 +93,7 @@ _REASONS = {
 def differences(now: Mapping[str, Json], before: Mapping[str, Json]) -> list[tuple[Missed, Json, Json]]:
     """Which fields of two key documents differ, with the earlier and the present value."""
     return [
-        (reason, before.get(name), now.get(name)) for name, reason in _REASONS.items() if now.get(name) != before.get(name)
+        (reason, before.get(name), now.get(name))
+        for name, reason in _REASONS.items()
+        if now.get(name) != before.get(name)
     ]

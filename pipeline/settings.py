@@ -23,7 +23,7 @@ class ModelProfile(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     provider: Literal["extractive"] = "extractive"
-    slots: Annotated[int, Field(ge=1, le=4096)] = 2  # calls in flight at once
+    slots: Annotated[int, Field(ge=1, le=4096)] = Field(default_factory=lambda: os.cpu_count() or 1)  # calls at once
 
 
 class Settings(BaseModel):
@@ -65,7 +65,9 @@ def load(environ: Mapping[str, str], folder: Path, overrides: Mapping[str, Any])
         return Settings.model_validate(data | {"models": models})
     except ValidationError as error:
         allowed = ", ".join(sorted(Settings.model_fields))
-        raise SettingsError(f"Settings: {describe(error)}", hint=f"set in {FILE} or OCTAVO_*; known: {allowed}") from error
+        raise SettingsError(
+            f"Settings: {describe(error)}", hint=f"set in {FILE} or OCTAVO_*; known: {allowed}"
+        ) from error
 
 
 def current(overrides: Mapping[str, Any]) -> Settings:

@@ -1,4 +1,4 @@
-"""What people decide about a job: pause, resume, cancel, retry, waive. Rows, so they hold while every worker is down."""
+"""What people decide about a job, as rows: so it holds while every worker is down."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from pipeline import canonical
 from pipeline.errors import OctavoError
 from pipeline.models.protocol import Answer, Request
 from pipeline.ops.kinds import FoldOp, MapOp, MergeOp
-from pipeline.ops.values import Json, OpOutput
 from pipeline.ops.registry import Registry
+from pipeline.ops.values import Json, OpOutput
 from pipeline.retry import CallError, ErrorClass
 from workers.clock import now_ms
 from workers.planning.context import JobContext, load_context
@@ -134,9 +134,7 @@ class Loader:
         top = fold and context.forest.is_top(claim.scope or 0)
         return Work(claim, step, plan, now_ms(), children=children, top=top)
 
-    def _parts(
-        self, claim: Claim, context: JobContext, step: Step, plan: StepPlan, op: MergeOp
-    ) -> tuple[bytes, ...]:
+    def _parts(self, claim: Claim, context: JobContext, step: Step, plan: StepPlan, op: MergeOp) -> tuple[bytes, ...]:
         """The parts of one merge shard, in reading order: its own rows only, not the outputs they come from."""
         (ordinals,) = unpack(claim.inputs or b"", 1)
         scheme = scheme_of(op, shards_for(context.selection.total))
@@ -177,7 +175,7 @@ class Executor:
         except MemoryError:
             failure = CallError(ErrorClass.TRANSIENT, "out_of_memory", "The process ran out of memory")
             self._submit(Failed(work, failure, started, now_ms()))
-        except Exception as error:  # noqa: BLE001  # an op is a user's code: whatever it raises is a failed attempt
+        except Exception as error:  # an op is a user's code: whatever it raises is a failed attempt
             log.debug("op raised", exc_info=True, extra={"op": work.plan.op.name})
             failure = CallError(ErrorClass.TRANSIENT, "op_raised", f"{type(error).__name__}: {error}"[:500])
             self._submit(Failed(work, failure, started, now_ms()))
@@ -206,7 +204,12 @@ class Executor:
         return op.merge(children, work.plan.params)
 
     def _ask(
-        self, work: Work, *, text: str | None = None, children: Sequence[Json] = (), params: dict[str, Json] | None = None
+        self,
+        work: Work,
+        *,
+        text: str | None = None,
+        children: Sequence[Json] = (),
+        params: dict[str, Json] | None = None,
     ) -> Answer:
         assert work.plan.model is not None
         request = Request(

@@ -6,6 +6,7 @@ import contextvars
 import queue
 import threading
 import time
+
 from workers.execute import Work
 from workers.tasks import Engine, engine, run_task
 
@@ -92,4 +93,3 @@ class Lane:
         deadline = time.monotonic() + timeout_s
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
-

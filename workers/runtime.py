@@ -17,6 +17,7 @@ from pipeline.spec import GrainSpec
 from pipeline.split.grain import Grain
 from workers.ingest.ingest import Cutting
 from workers.locks import ProcessLock
+from workers.offload import OffloadedModel
 
 
 class UnknownModelError(SettingsError):
@@ -58,10 +59,12 @@ class Runtime:
             profile = self.settings.models.get(name)
             if profile is None:
                 known = ", ".join(sorted(self.settings.models))
-                raise UnknownModelError(f"There is no model {name!r}", hint=f"known: {known}; others stand in octavo.toml")
+                raise UnknownModelError(
+                    f"There is no model {name!r}", hint=f"known: {known}; others stand in octavo.toml"
+                )
             from pipeline.models.builtin import ExtractiveModel  # its word statistics take a while to load
 
-            self._models[name] = ExtractiveModel(profile.slots)
+            self._models[name] = OffloadedModel(ExtractiveModel(profile.slots))
         return self._models[name]
 
     def cutting(self, spec: GrainSpec) -> Cutting:
@@ -79,7 +82,10 @@ class Runtime:
         return self.settings.state / "spool"
 
     def close(self) -> None:
-        """Let go of the database and the lock."""
+        """Let go of the database, the models' processes and the lock."""
+        for model in self._models.values():
+            if isinstance(model, OffloadedModel):
+                model.close()
         if "database" in self.__dict__:
             self.database.close()
         if "lock" in self.__dict__:
@@ -98,5 +104,3 @@ def _make_folder(state: Path) -> None:
             f"The state folder {state} can not be written",
             hint="give yourself write access to it, or name another with --state",
         )
-
-

@@ -69,7 +69,7 @@ class ChunkRepository:
         return int(found)
 
     def units(self, chunking_id: int, page_ids: Sequence[int] | None = None) -> list[StoredUnit]:
-        """The units stored for a chunking, in order of their pages' ids, or of the given pages; incomplete ones left out."""
+        """The whole units stored for a chunking, in order of their pages' ids, or of the given pages."""
         columns = (
             PageRow.id,
             PageRow.unit_sha256,

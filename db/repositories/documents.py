@@ -18,11 +18,7 @@ from pipeline import canonical
 from pipeline.read.reading import LineEnding, Section, SectionKind
 from pipeline.states import RevisionState
 
-_REVISION = [
-    column
-    for column in RevisionRow.__table__.c
-    if column.name not in ("layout", "line_endings", "title")
-]
+_REVISION = [column for column in RevisionRow.__table__.c if column.name not in ("layout", "line_endings", "title")]
 
 
 class DocumentRepository:
@@ -103,15 +99,27 @@ class DocumentRepository:
             "line_endings": pack([item.first_line for item in endings], [item.width for item in endings]),
             "created_at": datetime.now(UTC),
         }
-        for name in (
-            "source_sha256 source_size source_mtime_ns text_sha256 encoding reader reader_version options title "
-            "char_count line_count warnings"
-        ).split():
+        for name in [
+            "source_sha256",
+            "source_size",
+            "source_mtime_ns",
+            "text_sha256",
+            "encoding",
+            "reader",
+            "reader_version",
+            "options",
+            "title",
+            "char_count",
+            "line_count",
+            "warnings",
+        ]:
             values[name] = getattr(new, name)
         inserted = self._connection.execute(insert(RevisionRow).values(values).returning(RevisionRow.id))
         return inserted.scalar_one()
 
-    def publish(self, document_id: UUID, revision_id: int, *, instead_of: int | None, sections: Sequence[Section]) -> bool:
+    def publish(
+        self, document_id: UUID, revision_id: int, *, instead_of: int | None, sections: Sequence[Section]
+    ) -> bool:
         """Make a built revision the current one, if the current one is still `instead_of`; says whether it did."""
         swap = update(DocumentRow).where(DocumentRow.id == document_id)
         swap = swap.where(
@@ -121,13 +129,17 @@ class DocumentRepository:
         )
         if self._connection.execute(swap.values(current_revision_id=revision_id)).rowcount != 1:
             return False
-        number = select(func.coalesce(func.max(RevisionRow.number), 0) + 1).where(RevisionRow.document_id == document_id)
+        number = select(func.coalesce(func.max(RevisionRow.number), 0) + 1).where(
+            RevisionRow.document_id == document_id
+        )
         if instead_of is not None:
             self._state(instead_of, RevisionState.SUPERSEDED)
         self._connection.execute(
             update(RevisionRow)
             .where(RevisionRow.id == revision_id)
-            .values(state=RevisionState.CURRENT, number=number.scalar_subquery(), layout=self._place(document_id, sections))
+            .values(
+                state=RevisionState.CURRENT, number=number.scalar_subquery(), layout=self._place(document_id, sections)
+            )
         )
         self._connection.execute(
             delete(RevisionRow).where(
@@ -216,9 +228,7 @@ class DocumentRepository:
         """How the lines of the source ended: the way back to its own offsets."""
         query = select(RevisionRow.line_endings).where(RevisionRow.id == revision_id)
         first_lines, widths = unpack(self._connection.execute(query).scalar_one(), 2)
-        return tuple(
-            LineEnding(first_line=line, width=width) for line, width in zip(first_lines, widths, strict=True)
-        )
+        return tuple(LineEnding(first_line=line, width=width) for line, width in zip(first_lines, widths, strict=True))
 
     def place_pages(
         self,

@@ -81,9 +81,7 @@ class JobRepository:
     def active_over(self, document_ids: Sequence[UUID], pipeline: str) -> list[Job]:
         """Running or paused jobs of pipelines of this name that have one of the documents."""
         jobs = select(JobDocumentRow.job_id).where(JobDocumentRow.document_id.in_(document_ids))
-        return self._many(
-            JobRow.id.in_(jobs) & JobRow.state.in_(JOB_ACTIVE) & (PipelineRow.name == pipeline), 1000
-        )
+        return self._many(JobRow.id.in_(jobs) & JobRow.state.in_(JOB_ACTIVE) & (PipelineRow.name == pipeline), 1000)
 
     def over(self, document_id: UUID, limit: int) -> list[Job]:
         """The latest jobs that had a document."""

@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import bindparam, delete, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 
-from db.dialect import batches, insert_new
+from db.dialect import batches
+from db.prepared import Prepared
 from db.tables import KeyLeaseRow
+
+_LEASE = ("key", "task_id", "epoch", "owner", "until_ms")
+
+
+def _acquire(dialect: str) -> Any:
+    insert: Any = postgresql.insert(KeyLeaseRow) if dialect == "postgresql" else sqlite.insert(KeyLeaseRow)
+    return insert.values({name: bindparam(name) for name in _LEASE}).on_conflict_do_nothing()
+
+
+_ACQUIRE = Prepared(_LEASE, _acquire)
+_RELEASE = Prepared(
+    ("key", "owner"),
+    lambda _: delete(KeyLeaseRow).where(KeyLeaseRow.key == bindparam("key"), KeyLeaseRow.owner == bindparam("owner")),
+)
 
 
 class LeaseRepository:
@@ -26,29 +43,34 @@ class LeaseRepository:
         """
         if not wanted:
             return set()
-        rows = [
-            {"key": key, "task_id": task_id, "epoch": epoch, "owner": owner, "until_ms": until_ms}
-            for key, task_id, epoch in {item[0]: item for item in reversed(wanted)}.values()
-        ]
-        statement = insert_new(self._connection, KeyLeaseRow).returning(KeyLeaseRow.task_id)
-        got = set(self._connection.execute(statement, rows).scalars())
-        if len(got) < len(rows):
-            left = [row for row in rows if row["task_id"] not in got]
-            got |= self._take_over(left, now_ms)
+        first = {item[0]: item for item in reversed(wanted)}.values()
+        rows = [(key, task_id, epoch, owner, until_ms) for key, task_id, epoch in first]
+        if _ACQUIRE.many(self._connection, rows) == len(rows):
+            return {row[1] for row in rows}
+        got = self._held(rows, owner)
+        return got | self._take_over([row for row in rows if row[1] not in got], now_ms)
+
+    def _held(self, rows: Sequence[tuple[bytes, int, int, str, int]], owner: str) -> set[int]:
+        epochs = {task_id: epoch for _, task_id, epoch, _, _ in rows}
+        got: set[int] = set()
+        for part in batches([row[0] for row in rows]):
+            query = select(KeyLeaseRow.task_id, KeyLeaseRow.epoch).where(
+                KeyLeaseRow.key.in_(part), KeyLeaseRow.owner == owner
+            )
+            got.update(row[0] for row in self._connection.execute(query) if epochs.get(row[0]) == row[1])
         return got
 
-    def _take_over(self, rows: Sequence[dict[str, object]], now_ms: int) -> set[int]:
+    def _take_over(self, rows: Sequence[tuple[bytes, int, int, str, int]], now_ms: int) -> set[int]:
         got: set[int] = set()
         for row in rows:
-            statement = update(KeyLeaseRow).where(KeyLeaseRow.key == row["key"], KeyLeaseRow.until_ms < now_ms)
-            if self._connection.execute(statement.values(**row)).rowcount == 1:
-                got.add(int(str(row["task_id"])))
+            statement = update(KeyLeaseRow).where(KeyLeaseRow.key == row[0], KeyLeaseRow.until_ms < now_ms)
+            if self._connection.execute(statement.values(dict(zip(_LEASE, row, strict=True)))).rowcount == 1:
+                got.add(row[1])
         return got
 
     def release(self, keys: Sequence[bytes], *, owner: str) -> None:
         """Give back keys that `owner` holds."""
-        for part in batches(keys):
-            self._connection.execute(delete(KeyLeaseRow).where(KeyLeaseRow.key.in_(part), KeyLeaseRow.owner == owner))
+        _RELEASE.many(self._connection, [(key, owner) for key in keys])
 
     def drop(self, owners: Sequence[str], now_ms: int) -> list[bytes]:
         """Void the leases of dead owners and those that ran out; gives their keys."""

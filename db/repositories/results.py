@@ -6,12 +6,24 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import bindparam, func, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 
 from db.dialect import batches, insert_new
+from db.prepared import Prepared, stored
 from db.tables import PartitionRow, PartRow, ResultRow, TaskRow
 from db.values import NewResult
+
+_RESULT = tuple(ResultRow.__table__.c.keys())
+
+
+def _add(dialect: str) -> Any:
+    insert: Any = postgresql.insert(ResultRow) if dialect == "postgresql" else sqlite.insert(ResultRow)
+    return insert.values({name: bindparam(name) for name in _RESULT}).on_conflict_do_nothing()
+
+
+_ADD = Prepared(_RESULT, _add)
 
 
 class ResultRepository:
@@ -25,24 +37,27 @@ class ResultRepository:
         if not results:
             return
         now = datetime.now(UTC)
+        columns, dialect = ResultRow.__table__.c, self._connection.dialect
+        created = stored(columns.created_at.type, now, dialect)
+        used = stored(columns.last_used.type, now.date(), dialect)
         rows = [
-            {
-                "key": result.key,
-                "op": result.op,
-                "output": result.output,
-                "output_sha256": result.output_sha256,
-                "spans": result.spans,
-                "tokens_in": result.tokens_in,
-                "tokens_out": result.tokens_out,
-                "cost_micros": result.cost_micros,
-                "latency_ms": result.latency_ms,
-                "model": result.model,
-                "created_at": now,
-                "last_used": now.date(),
-            }
+            (
+                result.key,
+                result.op,
+                result.output,
+                result.output_sha256,
+                result.spans,
+                result.tokens_in,
+                result.tokens_out,
+                result.cost_micros,
+                result.latency_ms,
+                result.model,
+                created,
+                used,
+            )
             for result in results
         ]
-        self._connection.execute(insert_new(self._connection, ResultRow), rows)
+        _ADD.many(self._connection, rows)
 
     def present(self, keys: Sequence[bytes]) -> set[bytes]:
         """Those of the keys that have a result."""
@@ -109,10 +124,10 @@ class ResultRepository:
             rows = [{"output_sha256": sha, "scheme": scheme, "parts": data} for sha, data in partitions.items()]
             self._connection.execute(insert_new(self._connection, PartitionRow), rows)
         if parts:
-            rows = [
+            lines = [
                 {"scheme": scheme, "shard": shard, "output_sha256": sha, "items": items} for shard, sha, items in parts
             ]
-            self._connection.execute(insert_new(self._connection, PartRow), rows)
+            self._connection.execute(insert_new(self._connection, PartRow), lines)
 
     def parts(self, scheme: str, shard: int, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
         """The items of one shard, by output hash."""

@@ -5,31 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, case, exists, func, insert, literal_column, null, or_, select, update
+from sqlalchemy import bindparam, case, exists, func, null, select, update
 from sqlalchemy.engine import Connection
 
 from db.dialect import batches
+from db.prepared import ids_for
+from db.repositories import task_statements as statements
+from db.repositories.task_statements import IS_WAITING, SUSPECT_LOSSES, UNLEASED
 from db.tables import AttemptRow, KeyLeaseRow, ResultRow, TaskRow
 from db.values import Claim, NewAttempt, NewTask, Overdue, Task
 from pipeline.states import TASK_OPEN, TaskState
 
-# Written out, not bound: SQLite uses a partial index only where the statement's own text implies it.
-_IS_WAITING = TaskRow.state == literal_column("'waiting_key'")
-_STRANDED = _IS_WAITING & ~exists().where(KeyLeaseRow.key == TaskRow.key)
-_UNLEASED: dict[str, Any] = {"lease_owner": None, "lease_until_ms": None}
-_CLAIM = (
-    TaskRow.id,
-    TaskRow.step_id,
-    TaskRow.ordinal,
-    TaskRow.key,
-    TaskRow.epoch,
-    TaskRow.attempt,
-    TaskRow.losses,
-    TaskRow.page_id,
-    TaskRow.page_ordinal,
-    TaskRow.inputs,
-    TaskRow.scope,
-)
+_STRANDED = IS_WAITING & ~exists().where(KeyLeaseRow.key == TaskRow.key)
 _TASK = (
     TaskRow.id,
     TaskRow.step_id,
@@ -45,8 +32,6 @@ _TASK = (
     TaskRow.not_before_ms,
 )
 
-SUSPECT_LOSSES = 2  # a task that lost so many leases runs alone
-
 
 class TaskRepository:
     """The `tasks` and `attempts` tables."""
@@ -58,25 +43,25 @@ class TaskRepository:
 
     def add(self, step_id: int, tasks: Sequence[NewTask]) -> None:
         """Store tasks: ready, or blocked where they have no key yet."""
+        ready, blocked = str(TaskState.READY), str(TaskState.BLOCKED)  # plain words: drivers adapt nothing else as fast
         rows = [
-            {
-                "step_id": step_id,
-                "ordinal": task.ordinal,
-                "key": task.key,
-                "state": TaskState.READY if task.key else TaskState.BLOCKED,
-                "hit": False,
-                "attempt": 0,
-                "losses": 0,
-                "epoch": 0,
-                "page_id": task.page_id,
-                "page_ordinal": task.page_ordinal,
-                "inputs": task.inputs,
-                "scope": task.scope,
-            }
+            (
+                step_id,
+                task.ordinal,
+                task.key,
+                ready if task.key else blocked,
+                False,
+                0,
+                0,
+                0,
+                task.page_id,
+                task.page_ordinal,
+                task.inputs,
+                task.scope,
+            )
             for task in tasks
         ]
-        if rows:
-            self._connection.execute(insert(TaskRow), rows)
+        statements.ADD.many(self._connection, rows)
 
     def resolve_hits(self, step_id: int, low: int, high: int) -> int:
         """Mark done, by one join against the memo, the ready tasks with low ≤ ordinal < high that have a result."""
@@ -128,35 +113,28 @@ class TaskRepository:
 
         Tasks that lost two leases are given only as `suspects`.
         """
-        query = (
-            select(*_CLAIM)
-            .where(
-                TaskRow.step_id.in_(step_ids),
-                TaskRow.state == TaskState.READY,
-                or_(TaskRow.not_before_ms.is_(None), TaskRow.not_before_ms <= now_ms),
-                TaskRow.losses >= SUSPECT_LOSSES if suspects else TaskRow.losses < SUSPECT_LOSSES,
-            )
-            .order_by(TaskRow.step_id, TaskRow.ordinal)
-            .limit(limit)
-        )
-        if self._connection.dialect.name == "postgresql":
-            query = query.with_for_update(skip_locked=True)
-        return [_claim(row) for row in self._connection.execute(query)]
+        statement = statements.SUSPECTS if suspects else statements.CANDIDATES
+        found: list[Claim] = []
+        for step_id in sorted(step_ids):
+            rows = statement.one(self._connection, (step_id, now_ms, SUSPECT_LOSSES, limit - len(found)))
+            found += [Claim(*row) for row in rows.all()]
+            if len(found) >= limit:
+                break
+        return found
 
     def lease(self, task_ids: Sequence[int], *, owner: str, until_ms: int) -> None:
         """Lease ready tasks: their epoch and attempt rise by one."""
-        for part in batches(task_ids):
-            statement = update(TaskRow).where(TaskRow.id.in_(part), TaskRow.state == TaskState.READY)
-            self._connection.execute(
-                statement.values(
-                    state=TaskState.LEASED,
-                    epoch=TaskRow.epoch + 1,
-                    attempt=TaskRow.attempt + 1,
-                    lease_owner=owner,
-                    lease_until_ms=until_ms,
-                    not_before_ms=None,
-                )
-            )
+        if task_ids:
+            statements.LEASE.one(self._connection, (owner, until_ms, ids_for(self._connection, task_ids)))
+
+    def texts(self, task_ids: Sequence[int]) -> dict[int, tuple[str, int]]:
+        """(text, tokens) of the chunks of map tasks, by task id."""
+        rows = statements.TEXTS.one(self._connection, (ids_for(self._connection, task_ids),)).all()
+        return {task_id: (text.decode(), tokens) for task_id, text, tokens in rows}
+
+    def answered(self, task_ids: Sequence[int]) -> set[int]:
+        """Those of the tasks whose key has a result."""
+        return set(statements.ANSWERED.one(self._connection, (ids_for(self._connection, task_ids),)).scalars())
 
     def wait_for_key(self, task_ids: Sequence[int]) -> None:
         """Let ready tasks wait for the one that computes their key."""
@@ -181,29 +159,28 @@ class TaskRepository:
     # Ending
 
     def epochs(self, task_ids: Sequence[int]) -> dict[int, int]:
-        """The epochs of those tasks that are leased, locked for this transaction: who holds an older one is a zombie."""
-        found: dict[int, int] = {}
-        for part in batches(task_ids):
-            query = select(TaskRow.id, TaskRow.epoch).where(TaskRow.id.in_(part), TaskRow.state == TaskState.LEASED)
-            if self._connection.dialect.name == "postgresql":
-                query = query.with_for_update()
-            found.update(self._connection.execute(query).all())
-        return found
+        """The epochs of those tasks that are leased, locked for this transaction: who holds an older one is late."""
+        rows = statements.EPOCHS.one(self._connection, (ids_for(self._connection, task_ids),)).all()
+        return dict(map(tuple, rows))
 
     def finish(self, task_ids: Sequence[int]) -> None:
         """Leased tasks are done."""
-        self._end(task_ids, {"state": TaskState.DONE, "error_code": None})
+        if task_ids:
+            statements.FINISH.one(self._connection, (ids_for(self._connection, task_ids),))
 
     def finish_waiting(self, keys: Sequence[bytes]) -> None:
         """The tasks that wait for these keys are done: the winner's result is theirs."""
-        for part in batches(keys):
-            statement = update(TaskRow).where(_IS_WAITING, TaskRow.key.in_(part))
-            self._connection.execute(statement.values(state=TaskState.DONE, hit=True))
+        if keys and self._any_waiting():
+            statements.FINISH_WAITING.many(self._connection, [(key,) for key in keys])
+
+    def _any_waiting(self) -> bool:
+        # Seldom is there one, and to know that costs one look into a partial index instead of one for each key.
+        return bool(statements.ANY_WAITING.one(self._connection, ()).scalar_one())
 
     def free_waiting(self, keys: Sequence[bytes]) -> None:
         """The tasks that wait for these keys are ready again: nobody computes them."""
         for part in batches(keys):
-            statement = update(TaskRow).where(_IS_WAITING, TaskRow.key.in_(part))
+            statement = update(TaskRow).where(IS_WAITING, TaskRow.key.in_(part))
             self._connection.execute(statement.values(state=TaskState.READY))
 
     def fail(self, task_ids: Sequence[int], code: str) -> None:
@@ -225,28 +202,27 @@ class TaskRepository:
     def _end(self, task_ids: Sequence[int], values: dict[str, Any]) -> None:
         for part in batches(task_ids):
             statement = update(TaskRow).where(TaskRow.id.in_(part), TaskRow.state == TaskState.LEASED)
-            self._connection.execute(statement.values(**values, **_UNLEASED))
+            self._connection.execute(statement.values(**values, **UNLEASED))
 
     def add_attempts(self, attempts: Sequence[NewAttempt]) -> None:
         """Store how tries ended."""
         rows = [
-            {
-                "task_id": item.task_id,
-                "number": item.number,
-                "epoch": item.epoch,
-                "owner": item.owner,
-                "started_ms": item.started_ms,
-                "ended_ms": item.ended_ms,
-                "outcome": item.outcome,
-                "error_code": item.error_code,
-                "message": item.message,
-                "tokens_in": item.tokens_in,
-                "tokens_out": item.tokens_out,
-            }
+            (
+                item.task_id,
+                item.number,
+                item.epoch,
+                item.owner,
+                item.started_ms,
+                item.ended_ms,
+                str(item.outcome),
+                item.error_code,
+                item.message,
+                item.tokens_in,
+                item.tokens_out,
+            )
             for item in attempts
         ]
-        if rows:
-            self._connection.execute(insert(AttemptRow), rows)
+        statements.ADD_ATTEMPT.many(self._connection, rows)
 
     # Reconciling
 
@@ -391,10 +367,6 @@ class TaskRepository:
             TaskRow.state.in_((TaskState.BLOCKED, TaskState.READY, TaskState.WAITING_KEY)),
         )
         return self._connection.execute(statement.values(state=TaskState.CANCELLED)).rowcount
-
-
-def _claim(row: Any) -> Claim:
-    return Claim(*row)
 
 
 def _overdue(row: Any) -> Overdue:

@@ -7,14 +7,14 @@ from uuid import UUID
 from sqlalchemy import JSON, ForeignKey, Index, LargeBinary, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from db.base import BIG, Base, Big, BigId, Hash
+from db.base import BIG, WITHOUT_ROWID, Base, Big, BigId, Hash
 
 
 class ContentRow(Base):
     """A text by its SHA-256, as UTF-8 bytes. Stored once, however many revisions and documents hold it."""
 
     __tablename__ = "contents"
-    __table_args__ = {"sqlite_with_rowid": False}
+    __table_args__ = WITHOUT_ROWID
 
     sha256: Mapped[bytes] = mapped_column(LargeBinary(32), primary_key=True)
     text: Mapped[bytes]
@@ -62,7 +62,7 @@ class ChunkRow(Base):
     """A span of text. Places are relative to its page."""
 
     __tablename__ = "chunks"
-    __table_args__ = {"sqlite_with_rowid": False}
+    __table_args__ = WITHOUT_ROWID
 
     page_id: Mapped[int] = mapped_column(ForeignKey("pages.id", ondelete="CASCADE"), primary_key=True)
     ordinal: Mapped[int] = mapped_column(primary_key=True)

@@ -7,14 +7,14 @@ from datetime import date, datetime
 from sqlalchemy import LargeBinary
 from sqlalchemy.orm import Mapped, mapped_column
 
-from db.base import BIG, Base, Big, Hash
+from db.base import BIG, WITHOUT_ROWID, Base, Big, Hash
 
 
 class ResultRow(Base):
     """The memoized output of a key: global, content-addressed, shared by all documents and jobs."""
 
     __tablename__ = "results"
-    __table_args__ = {"sqlite_with_rowid": False}
+    __table_args__ = WITHOUT_ROWID
 
     key: Mapped[bytes] = mapped_column(LargeBinary(32), primary_key=True)
     op: Mapped[str]
@@ -31,10 +31,10 @@ class ResultRow(Base):
 
 
 class PartitionRow(Base):
-    """Which merge shards an output has parts in, with each part's hash: derived, kept so that a plan reads no outputs."""
+    """Which merge shards an output has parts in, with each part's hash: kept so that a plan reads no outputs."""
 
     __tablename__ = "partitions"
-    __table_args__ = {"sqlite_with_rowid": False}
+    __table_args__ = WITHOUT_ROWID
 
     output_sha256: Mapped[bytes] = mapped_column(LargeBinary(32), primary_key=True)
     scheme: Mapped[str] = mapped_column(primary_key=True)  # merge op, its version and the number of shards
@@ -46,7 +46,7 @@ class PartRow(Base):
     a merge reads every item once, however many shards there are."""
 
     __tablename__ = "parts"
-    __table_args__ = {"sqlite_with_rowid": False}
+    __table_args__ = WITHOUT_ROWID
 
     scheme: Mapped[str] = mapped_column(primary_key=True)
     shard: Mapped[int] = mapped_column(primary_key=True)
@@ -58,7 +58,7 @@ class KeyLeaseRow(Base):
     """Who computes a key now. Others that want it wait."""
 
     __tablename__ = "key_leases"
-    __table_args__ = {"sqlite_with_rowid": False}
+    __table_args__ = WITHOUT_ROWID
 
     key: Mapped[bytes] = mapped_column(LargeBinary(32), primary_key=True)
     task_id: Mapped[int] = mapped_column(BIG)

@@ -42,7 +42,9 @@ def _job_row(standing: JobProgress) -> dict[str, object]:
 
 
 def status(
-    job: Annotated[str | None, typer.Argument(metavar="[JOB]", help="A job; without it, all documents and jobs.")] = None,
+    job: Annotated[
+        str | None, typer.Argument(metavar="[JOB]", help="A job; without it, all documents and jobs.")
+    ] = None,
     as_json: options.AsJson = False,
     state: options.State = None,
 ) -> None:
@@ -199,7 +201,9 @@ def _chunking(runtime: Runtime, text: str, limit: int | None, overlap: int | Non
             and overlap in (None, rows.chunks.policy(chunking_id)["overlap"])
         ]
     if not wanted:
-        raise NotFoundError(f"Document {document.title!r} was not cut like that", hint="octavo ingest --limit N cuts it so")
+        raise NotFoundError(
+            f"Document {document.title!r} was not cut like that", hint="octavo ingest --limit N cuts it so"
+        )
     return document, wanted[-1]
 
 

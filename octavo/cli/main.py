@@ -60,7 +60,6 @@ def main_options(
 def main() -> None:
     """Run the command line and exit with its code."""
     code = _guarded()
-    # What is left in buffers can not be written when the reader went away, and threads of a stopped run may still sleep.
     sys.stdout.flush()
     sys.stderr.flush()
     raise SystemExit(code)

@@ -95,7 +95,18 @@ def ingest_command(
         if as_json:
             console.print_json(rows)
         else:
-            columns = ("document", "what", "encoding", "sections", "chunks", "tokens", "kept", "edited", "added", "removed")
+            columns = (
+                "document",
+                "what",
+                "encoding",
+                "sections",
+                "chunks",
+                "tokens",
+                "kept",
+                "edited",
+                "added",
+                "removed",
+            )
             console.table(columns, [[str(row.get(name, "")) for name in columns] for row in rows])
             tokenizer_name = rows[0]["tokenizer"] if rows else ""
             console.note(f"tokens counted with {tokenizer_name}")
@@ -193,7 +204,7 @@ def stopping(stop: Callable[[], None]) -> Iterator[threading.Event]:
     """Ctrl-C and SIGTERM ask once for a clean stop; a second one ends at once."""
     asked = threading.Event()
 
-    def handle(number: int, frame: FrameType | None) -> None:
+    def handle(_number: int, _frame: FrameType | None) -> None:
         if asked.is_set():
             raise Interrupted
         asked.set()
@@ -239,7 +250,7 @@ def finish(runtime: Runtime, job: Job, began: float, *, as_json: bool, citations
     else:
         if output is not None:
             show.output(output)
-        show.run_line(summary, standing)
+        show.run_line(summary)
     if job.state is JobState.HOLES:
         raise typer.Exit(Exit.HOLES)
     if job.state is not JobState.DONE:

@@ -6,7 +6,6 @@ from db.database import Database
 from octavo.cli import console
 from pipeline.ops.values import Json
 from workers.ingest.ingest import Ingested
-from workers.progress import JobProgress
 
 SHOWN_ENTRIES = 30
 SHOWN_CHAPTERS = 8
@@ -58,7 +57,7 @@ def run_summary(standing: JobProgress, seconds: float) -> dict[str, Json]:
     }
 
 
-def run_line(summary: dict[str, Json], standing: JobProgress) -> None:
+def run_line(summary: dict[str, Json]) -> None:
     """The last lines of a run: what it did."""
     share = 100 * summary["hits"] / summary["tasks"] if summary["tasks"] else 100
     reason = f" ({summary['reason']})" if summary["reason"] else ""

@@ -27,7 +27,9 @@ def map_op(*, name: str | None = None, version: int | str | None = None) -> Call
         def run(text: str, params: Params) -> OpOutput:
             return _output(function(text, **params))
 
-        op = MapOp(name=name or function.__name__, version=_version(function, version), defaults=_defaults(function), run=run)
+        op = MapOp(
+            name=name or function.__name__, version=_version(function, version), defaults=_defaults(function), run=run
+        )
         setattr(function, MARK, op)
         return function
 
@@ -102,7 +104,7 @@ def _keyed(name: str, version: int | str, function: Callable[..., Json], key: Ca
         partition=partition,
         merge=merge,
         summarize=lambda value: len(value["entries"]),
-        resolve=lambda summaries, params: {"entries": sum(summaries)},
+        resolve=lambda summaries, _params: {"entries": sum(summaries)},
         defaults=_defaults(function),
     )
 

@@ -48,7 +48,7 @@ class Registry:
 
 
 def load(modules: Iterable[str] = ()) -> Registry:
-    """The registry of built-in ops, installed packages' and those of the named modules (found in the current folder too).
+    """The built-in ops, installed packages' and those of the named modules, found in the current folder too.
 
     Raises PipelineError when a module can not be imported or has no ops.
     """
@@ -68,7 +68,7 @@ def _imported(name: str) -> ModuleType:
         sys.path.append(here)
     try:
         return importlib.import_module(name.removesuffix(".py"))
-    except Exception as error:  # noqa: BLE001  # a user's module may raise anything while it is imported
+    except Exception as error:  # a user's module may raise anything while it is imported
         raise PipelineError(
             f"The ops module {name!r} can not be imported: {type(error).__name__}: {error}",
             hint="--ops takes a module name, found in the current folder or on the path",

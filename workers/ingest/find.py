@@ -47,7 +47,9 @@ def _file(path: Path) -> Found:
 
 def _paths(argument: str) -> list[Found]:
     if not argument or "\0" in argument:
-        raise UsageError(f"{printable(argument)!r} is no file name", hint="name a file, a folder, a glob, or - for standard input")
+        raise UsageError(
+            f"{printable(argument)!r} is no file name", hint="name a file, a folder, a glob, or - for standard input"
+        )
     path = Path(argument)
     try:
         if path.is_dir():
@@ -61,7 +63,9 @@ def _paths(argument: str) -> list[Found]:
         files = [match for match in matches if match.is_file()]
         if files:
             return [_file(match) for match in files]
-        raise ReadError(f"No file matches {printable(argument)}", hint="quote the pattern if your shell should not expand it")
+        raise ReadError(
+            f"No file matches {printable(argument)}", hint="quote the pattern if your shell should not expand it"
+        )
     raise ReadError(f"There is no file {printable(argument)}")
 
 

@@ -120,9 +120,7 @@ def _media_type(found: Found) -> str:
         raise ReadError(f"{found.name} can not be read: {error.strerror}") from error
 
 
-def _stands(
-    database: Database, path: Path, media_type: str, current: Revision, options: dict[str, object]
-) -> bool:
+def _stands(database: Database, path: Path, media_type: str, current: Revision, options: dict[str, object]) -> bool:
     """Is the current revision still a reading of these bytes? A touched file costs a stat and a hash."""
     reader = registry.reader_for(media_type)
     if reader is None or (reader.name, reader.version) != (current.reader, current.reader_version):

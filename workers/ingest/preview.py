@@ -18,7 +18,7 @@ from workers.ingest.units import units
 
 
 def preview_chunks(path: str, cutting: Cutting, encoding: str | None) -> Iterator[dict[str, Json]]:
-    """The chunks of a file: `{ordinal, start_line, end_line, start, end, token_count, over_limit, text_sha256, text}`."""
+    """The chunks of a file, each as a manifest's chunk without its id, and with its text."""
     if not Path(path).is_file():
         raise ReadError(f"There is no file {printable(path)}", hint="--preview cuts a file that is not ingested")
     reading = registry.read(FileSource(Path(path)), ReadOptions(encoding=encoding))

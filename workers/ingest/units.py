@@ -24,7 +24,7 @@ class PlacedUnit:
 
 
 def starts_chunk(section: Section, grain: Grain) -> bool:
-    """Does this section's start always start a chunk? Chapters and their like do; headings down to the grain's level."""
+    """Does this section always start a chunk? Chapters and their like do; headings down to the grain's level."""
     return section.kind is not SectionKind.HEADING or section.level <= grain.heading_level
 
 

@@ -45,9 +45,7 @@ def explain_chunk(database: Database, ops: Registry, text: str) -> dict[str, Jso
     with database.read() as rows:
         citer = Citer(rows, now.context.selection, 0)
         place = citer.whole([now.ordinal])[0].named()
-        steps = [
-            _explain(rows, plan, seen) for plan in now.context.plans if plan.kind == "map" and plan.source is None
-        ]
+        steps = [_explain(rows, plan, seen) for plan in now.context.plans if plan.kind == "map" and plan.source is None]
     return {"place": place, "steps": steps}
 
 
@@ -118,6 +116,7 @@ def _changes(plan: StepPlan, document: dict[str, Json], earlier: list[_Seen]) ->
                 old = keys.document(other.identity(), [before.chunk.content_sha256])
                 found = keys.differences(document, old)
                 return [
-                    {"why": why, "before": then, "now": value, "since": str(before.job.id)} for why, then, value in found
+                    {"why": why, "before": then, "now": value, "since": str(before.job.id)}
+                    for why, then, value in found
                 ]
     return []

@@ -28,9 +28,7 @@ def canonical_lines(view: View) -> Iterator[bytes]:
     for member in view.context.selection.members:
         revision = member.document.current
         documents.append(revision.text_sha256.hex() if revision else None)
-    steps = [
-        plan.identity().fields() | {"step": plan.name, "kind": plan.kind} for plan in view.context.plans
-    ]
+    steps = [plan.identity().fields() | {"step": plan.name, "kind": plan.kind} for plan in view.context.plans]
     head = {"octavo": 1, "documents": documents, "steps": steps, "shards": shards_for(view.context.selection.total)}
     yield canonical.dumps(head)
     for line in json_lines(view):
@@ -78,7 +76,8 @@ def _entries(entries: list[Json]) -> Iterator[str]:
         name = entry.get("name", entry.get("key"))
         kind = f", {entry['kind']}" if entry.get("kind") else ""
         aliases = f"; also {', '.join(entry['aliases'])}" if entry.get("aliases") else ""
-        yield f"- **{_plain(str(name))}**{kind}, {entry['count']} times{_plain(aliases)}{_lines(entry['citations'][:3])}"
+        what = f"**{_plain(str(name))}**{kind}, {entry['count']} times{_plain(aliases)}"
+        yield f"- {what}{_lines(entry['citations'][:3])}"
 
 
 def _summary(part: dict[str, Json]) -> Iterator[str]:

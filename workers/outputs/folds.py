@@ -50,8 +50,7 @@ class Folded:
         found = outputs[ref]["sentences"]
         leaves = [self.leaf(ref, item, outputs) for item in range(len(found))]
         return [
-            (sentence["text"], citations)
-            for sentence, citations in zip(found, self.citer.cite(leaves), strict=True)
+            (sentence["text"], citations) for sentence, citations in zip(found, self.citer.cite(leaves), strict=True)
         ]
 
 
@@ -155,9 +154,7 @@ def _holes(view: View, plan: StepPlan, number: int) -> list[Json]:
         return []
     citer = Citer(view.rows, view.context.selection, source.id)
     cited = citer.whole([task.ordinal for task in ours])
-    return [
-        view.style(citation) | {"error": task.error_code} for citation, task in zip(cited, ours, strict=True)
-    ]
+    return [view.style(citation) | {"error": task.error_code} for citation, task in zip(cited, ours, strict=True)]
 
 
 def _one_or_many(documents: list[dict[str, Json]]) -> dict[str, Json]:

@@ -43,9 +43,7 @@ class View:
         return citations[: self.citations] if self.citations else citations
 
 
-def view(
-    rows: Repositories, context: JobContext, style: Style = Citation.named, citations: int = 10
-) -> View:
+def view(rows: Repositories, context: JobContext, style: Style = Citation.named, citations: int = 10) -> View:
     """Open a job's outputs in a read transaction."""
     return View(
         rows=rows, context=context, steps=tuple(rows.jobs.steps(context.job.id)), style=style, citations=citations

@@ -21,7 +21,9 @@ def find_document(rows: Repositories, text: str) -> Document:
         names = ", ".join(f"{document.title} ({str(document.id)[-8:]})" for document in found[:5])
         raise NotFoundError(f"Several documents are called {text!r}: {names}", hint="give the path or the id")
     if not found:
-        raise NotFoundError(f"There is no document {text!r}", hint="octavo status lists them; octavo ingest brings one in")
+        raise NotFoundError(
+            f"There is no document {text!r}", hint="octavo status lists them; octavo ingest brings one in"
+        )
     return found[0]
 
 
@@ -85,7 +87,7 @@ def chunk_rows(
     canonical: bool = False,
     text: bool = False,
 ) -> Iterator[dict[str, Json]]:
-    """The chunks in reading order: `{id, ordinal, section, start_line, end_line, start, end, token_count, text_sha256}`."""
+    """The chunks in reading order, with section, lines, offsets, tokens and the hash of the text."""
     finder = Sections(sections)
     by_page: dict[int, list[Chunk]] = {}
     for chunk in rows.chunks.of_pages([place.page_id for place in places]):

@@ -25,7 +25,9 @@ def _shards(view: View, plan: StepPlan) -> tuple[list[Json], list[list[int]]]:
         return [], []
     found = list(view.rows.tasks.inputs(level.id))
     outputs = view.rows.results.outputs([key for _, key, _, _ in found])
-    return [canonical.loads(outputs[key]) for _, key, _, _ in found], [unpack(data or b"", 1)[0] for *_, data, _ in found]
+    return [canonical.loads(outputs[key]) for _, key, _, _ in found], [
+        unpack(data or b"", 1)[0] for *_, data, _ in found
+    ]
 
 
 def _judgement(view: View, plan: StepPlan) -> Json | None:

@@ -34,7 +34,7 @@ def present(view: View) -> dict[str, Json]:
 
 
 def results(view: View, plan: StepPlan, *, limit: int | None = None, after: int = -1) -> Iterator[dict[str, Json]]:
-    """The outputs of a map step in reading order: `{step, citation, output}`; for a hole `error` instead of `output`."""
+    """A map step's outputs in reading order: `{step, state, …citation, output}`; for a hole `error` instead."""
     step = view.level(plan.position, 0)
     if step is None:
         return
@@ -59,4 +59,3 @@ def _rows(view: View, step: Step, citer: Citer, found: list[Task]) -> Iterator[d
         elif task.error_code:
             row["error"] = task.error_code
         yield row
-

@@ -14,7 +14,7 @@ from pipeline.ops.kinds import MergeOp
 from workers.planning.context import JobContext
 from workers.planning.folds import write_level
 
-BATCH_OUTPUTS = 2_000
+BATCH_OUTPUTS = 256
 CHUNKS_PER_SHARD = 64
 LEAST_SHARDS, MOST_SHARDS = 8, 1024
 _PART = struct.Struct("<H32s")  # shard, hash of the part

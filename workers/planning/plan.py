@@ -142,4 +142,3 @@ def _step_plan(position: int, step: Mapping[str, Any], ops: Registry) -> StepPla
         timeout_s=step["timeout_s"],
         on_hole=step["on_hole"],
     )
-

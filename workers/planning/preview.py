@@ -46,7 +46,9 @@ def _map(rows: Repositories, selection: Selection, plan: StepPlan) -> dict[str, 
     seen: set[bytes] = set()
     run = 0
     while run < len(selection.runs):
-        end = min(selection.run_at(min(selection.first(run) + BATCH_CHUNKS, selection.total) - 1) + 1, len(selection.runs))
+        end = min(
+            selection.run_at(min(selection.first(run) + BATCH_CHUNKS, selection.total) - 1) + 1, len(selection.runs)
+        )
         batch: dict[bytes, int] = {}
         for _, chunk in selection.chunks(rows, first_run=run, end_run=end, skip=plan.skip):
             tasks += 1
