@@ -78,8 +78,6 @@ PLACE_LAST: frozenset[str] = frozenset(
 
 ORGANIZATION_LAST: frozenset[str] = frozenset("派帮幫宗教盟会會社军軍司部局")
 
-PERSON_LAST: frozenset[str] = frozenset("公侯王帝后妃僧道仙佛圣聖翁叟婆娘郎君")
-
 STOP_WORDS: frozenset[str] = words(
     """
     却说 卻說 话说 話說 且说 且說 只见 只見 忽见 忽見 忽然 原来 原來 不知 如何 怎么 怎麼 怎生 甚么 甚麼 什么 什麼 这里

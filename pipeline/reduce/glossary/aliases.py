@@ -47,29 +47,36 @@ def _join_titles(by_key: Mapping[str, list[Kept]], gone: set[int]) -> None:
         title, bare = split_title(key)
         if title:
             titled[bare][title].append(key)
+    full = _full_names(by_key)
     for bare, titles in sorted(titled.items()):
         target = _single(by_key, bare)
-        if target is None or target.kind not in ("person", "name") or _is_family(bare, by_key):
+        if target is None or target.kind not in ("person", "name") or _is_family(bare, full):
             continue
         counts = {title: sum(entry.count for key in keys for entry in by_key[key]) for title, keys in titles.items()}
         main = min(counts, key=lambda title: (-counts[title], title))
         if counts[main] * 1000 < sum(counts.values()) * _ONE_TITLE:
             continue
         for key in titles[main]:
-            for entry in by_key[key] if counts[main] > 1 else []:
-                target.absorb(entry, entry.name)
+            for entry in by_key[key]:
+                target.absorb(entry, entry.name if counts[main] > 1 else None)
                 target.kind = "person"
                 gone.add(id(entry))
 
 
-def _is_family(bare: str, by_key: Mapping[str, list[Kept]]) -> bool:
-    """Whether several full names end in this one: then a title before it may mean any of them."""
-    ending = " " + bare
-    full = 0
+def _full_names(by_key: Mapping[str, list[Kept]]) -> dict[str, list[str]]:
+    """Keys of names of several words, used more than twice and without a title, by their last word."""
+    full: dict[str, list[str]] = defaultdict(list)
     for key, entries in by_key.items():
-        if key.endswith(ending) and not en.TITLES & {word.rstrip(".") for word in key.split()}:
-            full += " of " not in key and sum(entry.count for entry in entries) > 2
-    return full > 1
+        words = key.split()
+        titled = any(word.rstrip(".") in en.TITLES for word in words)
+        if len(words) > 1 and not titled and "of" not in words and sum(entry.count for entry in entries) > 2:
+            full[words[-1]].append(key)
+    return full
+
+
+def _is_family(bare: str, full: Mapping[str, list[str]]) -> bool:
+    """Whether several full names end in this one: then a title before it may mean any of them."""
+    return sum(key.endswith(" " + bare) for key in full.get(bare.split()[-1], [])) > 1
 
 
 def _join_starts(by_key: Mapping[str, list[Kept]], candidates: Mapping[str, Candidate], gone: set[int]) -> None:

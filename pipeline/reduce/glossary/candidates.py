@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from pipeline.ops.values import Json
+
+
+class Family(StrEnum):
+    """Which judge a candidate goes to, told by the sums that its extractor wrote down."""
+
+    HAN = "han"
+    KANA = "kana"
+    SPACED = "spaced"
+    TRUSTED = "trusted"  # no sums: its maker (a language model) has judged it
 
 
 @dataclass(kw_only=True, slots=True)
@@ -27,6 +37,15 @@ class Candidate:
             self.seen[feature] = self.seen.get(feature, 0) + value
         self.near.update(entry["near"])
         self.name = min(self.entries, key=lambda one: (-one["count"], one["name"]))["name"]
+
+    @property
+    def family(self) -> Family:
+        """Which judge it goes to."""
+        if "both" in self.seen:
+            return Family.HAN
+        if "particle" in self.seen:
+            return Family.KANA
+        return Family.SPACED if self.seen.keys() & {"mid", "start", "list", "term"} else Family.TRUSTED
 
     def sum(self, *features: str) -> int:
         """The sum of some features over all mentions."""
@@ -73,6 +92,11 @@ def gather(summaries: Iterable[Json]) -> dict[str, Candidate]:
         for entry in summary["entries"]:
             candidates.setdefault(entry["key"], Candidate(key=entry["key"])).add(entry)
     return candidates
+
+
+def fragments_of(summaries: Iterable[Json]) -> dict[str, int]:
+    """Counts of the Chinese candidates that are no names, from the summaries of all shards."""
+    return {key: count for summary in summaries for key, count in summary["fragments"].items()}
 
 
 def whole(candidate: Candidate, kind: str, count: int | None = None) -> Kept:

@@ -17,39 +17,40 @@ _LOCATED = frozenset("中里裡内內外上下前后後间間边邊处處时時"
 _OFTEN = 20  # mentions above which shares are trusted fully
 
 
-def judge(candidates: Mapping[str, Candidate]) -> list[Kept]:
-    """The candidates that are names, with counts free of the longer names they are part of."""
-    longer = _extensions(candidates)
+def judge(candidates: Mapping[str, Candidate], fragments: Mapping[str, int]) -> list[Kept]:
+    """The candidates that are names, with counts free of the longer names they are part of.
+
+    `fragments` are the counts of what can be no name (`possible_kind` says so) but may continue one.
+    """
+    counts = {key: candidate.count for key, candidate in candidates.items()}
+    longer = _extensions({**fragments, **counts})
     kinds: dict[str, str] = {}
     for key in sorted(candidates, key=lambda one: (len(one), one)):
-        kind = _kind(candidates[key], longer.get(key, (0, 0)))
-        if kind and not _is_phrase(candidates[key], kinds, candidates):
+        candidate = candidates[key]
+        kind = possible_kind(candidate)
+        free = longer.get(key, 0) * 10 < candidate.count * 7
+        if kind and free and not _is_phrase(candidate, kinds, candidates):
             kinds[key] = kind
-    counts = _own_counts(kinds, candidates)
-    return [whole(candidates[key], kinds[key], counts[key]) for key in sorted(kinds) if counts[key] > 1]
+    own = _own_counts(kinds, candidates)
+    return [whole(candidates[key], kinds[key], own[key]) for key in sorted(kinds) if own[key] > 1]
 
 
-def _extensions(candidates: Mapping[str, Candidate]) -> dict[str, tuple[int, int]]:
-    """For each key the count of its most frequent extension by one character to the right, and to the left."""
-    best: dict[str, tuple[int, int]] = {}
-    for key, candidate in candidates.items():
-        if len(key) < 3:
-            continue
-        right, left = best.get(key[:-1], (0, 0))
-        best[key[:-1]] = (max(right, candidate.count), left)
-        right, left = best.get(key[1:], (0, 0))
-        best[key[1:]] = (right, max(left, candidate.count))
+def _extensions(counts: Mapping[str, int]) -> dict[str, int]:
+    """For each key the count of its most frequent extension by one character, to the right or to the left."""
+    best: dict[str, int] = {}
+    for key, count in counts.items():
+        if len(key) > 2:
+            for part in (key[:-1], key[1:]):
+                best[part] = max(best.get(part, 0), count)
     return best
 
 
-def _kind(candidate: Candidate, longer: tuple[int, int]) -> str:
-    """person, place, organization or name; empty for what is no name."""
+def possible_kind(candidate: Candidate) -> str:
+    """person, place, organization or name by its own sums; empty for what can be no name."""
     count = candidate.count
-    if count < 2 or max(longer) * 10 >= count * 7 or candidate.share("both") < 150:
+    if count < 2 or candidate.share("both") < 150 or candidate.share("one") > 150:
         return ""
     if candidate.key in han.STOP_WORDS or len(candidate.near) < _freedom(count):
-        return ""
-    if candidate.share("one") > 150:
         return ""
     last = candidate.key[-1]
     place = candidate.share("place")

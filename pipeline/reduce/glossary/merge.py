@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pipeline.ops.values import Json
+from pipeline.reduce.glossary import han
+from pipeline.reduce.glossary.candidates import Candidate, Family
 from pipeline.reduce.glossary.keys import canonical_key
 
 _NEIGHBOURS = 24  # distinct neighbouring characters kept
@@ -65,19 +67,23 @@ def merge_shard(parts: Sequence[Sequence[tuple[int, Json]]]) -> Json:
 
 
 def summarise_shard(shard_value: Json) -> Json:
-    """What `resolve` needs of a shard: its entries without citations, and without those that no book could make a name.
+    """What `resolve` needs of a shard: the entries that may be names, without citations, and the counts of fragments.
 
-    Value: `{"entries": [{"key", "name", "kind", "count", "parts", "seen", "near"}, …]}`.
+    Value: `{"entries": [{"key", "name", "kind", "count", "parts", "seen", "near"}, …], "fragments": {key: count}}`.
+    All kinds of a key meet in one shard, so what its own sums forbid is judged here; a fragment is a Chinese candidate
+    that is no name but may show that a shorter one is not free either. Both are small beside the shard.
     """
-    kept = (
-        {field_name: entry[field_name] for field_name in ("key", "name", "kind", "count", "parts", "seen", "near")}
-        for entry in shard_value["entries"]
-        if not _hopeless(entry)
-    )
-    return {"entries": list(kept)}
-
-
-def _hopeless(entry: Json) -> bool:
-    """A Chinese or Japanese candidate seen once in the whole book: most of what a statistical extractor writes down."""
-    seen = entry["seen"]
-    return bool(entry["count"] < 2 and ("edge" in seen or "both" in seen or "particle" in seen))
+    candidates: dict[str, Candidate] = {}
+    for entry in shard_value["entries"]:
+        summary = {name: entry[name] for name in ("key", "name", "kind", "count", "parts", "seen", "near")}
+        candidates.setdefault(entry["key"], Candidate(key=entry["key"])).add(summary)
+    entries: list[Json] = []
+    fragments: dict[str, int] = {}
+    for key, candidate in candidates.items():
+        family = candidate.family
+        if family is Family.HAN and not han.possible_kind(candidate):
+            if candidate.count > 1 and len(key) > 2:
+                fragments[key] = candidate.count
+        elif family is not Family.KANA or candidate.count > 1:
+            entries += candidate.entries
+    return {"entries": entries, "fragments": fragments}

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from pipeline.ops.values import Json
 from pipeline.reduce.glossary import aliases, han, kana, spaced
-from pipeline.reduce.glossary.candidates import Candidate, Kept, gather
+from pipeline.reduce.glossary.candidates import Candidate, Family, Kept, fragments_of, gather
 
-GLOSSARY_VERSION = 1
+GLOSSARY_VERSION = 2
 """Changes whenever an output of `merge_shard`, `summarise_shard` or `resolve` can change for the same input."""
 
 
@@ -21,24 +21,15 @@ def resolve(summaries: Sequence[Json]) -> Json:
     Items that came without the extractive model's sums (from a language model) were judged by their maker: they stay.
     """
     candidates = gather(summaries)
-    groups: dict[str, dict[str, Candidate]] = {"han": {}, "kana": {}, "spaced": {}, "trusted": {}}
+    families: dict[Family, dict[str, Candidate]] = {family: {} for family in Family}
     for key, candidate in candidates.items():
-        groups[_family(candidate)][key] = candidate
+        families[candidate.family][key] = candidate
     kept: list[Kept] = [
-        *spaced.judge(groups["spaced"]),
-        *spaced.trust(groups["trusted"]),
-        *han.judge(groups["han"]),
-        *kana.judge(groups["kana"]),
+        *spaced.judge(families[Family.SPACED]),
+        *spaced.trust(families[Family.TRUSTED]),
+        *han.judge(families[Family.HAN], fragments_of(summaries)),
+        *kana.judge(families[Family.KANA]),
     ]
     joined = aliases.join(kept, candidates)
     joined.sort(key=lambda entry: (-entry.count, entry.name, entry.kind))
     return {"keep": [entry.as_json() for entry in joined]}
-
-
-def _family(candidate: Candidate) -> str:
-    seen = candidate.seen
-    if "both" in seen or "edge" in seen or "told" in seen:
-        return "han"
-    if "particle" in seen or "kana" in seen:
-        return "kana"
-    return "spaced" if seen.keys() & {"mid", "start", "list", "term"} else "trusted"

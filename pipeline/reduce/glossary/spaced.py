@@ -27,12 +27,12 @@ def _is_name(candidate: Candidate) -> bool:
     middle, lower, count = candidate.sum("mid"), candidate.sum("lower"), candidate.count
     if not middle and not lower:
         middle = candidate.sum("list") // 2  # only ever named after a comma
+    if len(words) > 1 and words[0] in en.TITLES:
+        return True
     if count < 2 and not (len(words) > 1 and middle):
         return False
     if candidate.share("a") > 250:
         return False  # "a Frenchman", "every Sunday": one of many
-    if len(words) > 1 and words[0] in en.TITLES:
-        return True
     if len(words) > 1:
         return middle * 20 >= count or candidate.sum("speech") > 0
     if words[0] in en.FURNITURE or (words[0] in en.TITLES and middle < 3 * lower):

@@ -85,6 +85,13 @@ def test_the_summary_of_a_shard_has_no_citations_and_does_not_change_with_them()
     assert summary == glossary.summarise_shard(glossary.merge_shard(moved))
 
 
+def test_the_summary_of_a_shard_names_what_can_be_no_name_only_by_its_count():
+    value = glossary.merge_shard([glossary.partition(extract(tale("孙悟空")).value, 1)[0]])
+    summary = glossary.summarise_shard(value)
+    assert [entry["key"] for entry in summary["entries"]] == ["孙悟空"]
+    assert all(len(key) > 2 and count > 1 for key, count in summary["fragments"].items())
+
+
 def test_entries_come_most_mentioned_first_with_true_citations(read, merged):
     outputs = [extract(piece).value for piece in read("english.txt").split("\n\n") if piece]
     found = merged(outputs, 3)
