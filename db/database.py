@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from sqlalchemy import Engine, exc
 from sqlalchemy.engine import Connection
 
-from db.engine import WRITES
+from db.engine import READS, WRITES
 from db.errors import translate
 from db.repositories.chunks import ChunkRepository
 from db.repositories.contents import ContentRepository
@@ -37,6 +37,7 @@ class Database:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
+        self._reads = READS.get(engine.dialect.name, {})
         self.where = engine.url.render_as_string(hide_password=True)
 
     @property
@@ -57,8 +58,9 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Repositories]:
         """A transaction that reads one state of the database."""
-        with self._translated(), self.engine.connect() as connection, connection.begin():
-            yield Repositories(connection)
+        with self._translated(), self.engine.connect() as connection:
+            with connection.execution_options(**self._reads).begin():
+                yield Repositories(connection)
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

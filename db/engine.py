@@ -12,6 +12,8 @@ SQLITE_BUSY_MS = 60_000
 POSTGRES_OPTIONS = "-c idle_in_transaction_session_timeout=60000 -c lock_timeout=30000 -c timezone=UTC"
 
 WRITES = {"octavo_writes": True}
+# On SQLite a read transaction sees one state of the database by itself.
+READS: dict[str, dict[str, Any]] = {"postgresql": {"isolation_level": "REPEATABLE READ"}}
 
 
 def sqlite_url(path: Path) -> str:

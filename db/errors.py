@@ -47,7 +47,11 @@ _SIGNS: tuple[tuple[tuple[str, ...], type[StorageError], str], ...] = (
         DatabaseCorruptError,
         "restore it from a backup, or name another state folder with --state",
     ),
-    (("database is locked", "database table is locked", "lock timeout"), DatabaseBusyError, "run the command again"),
+    (
+        ("database is locked", "database table is locked", "lock timeout", "deadlock detected", "could not serialize"),
+        DatabaseBusyError,
+        "run the command again",
+    ),
     (
         ("connection refused", "could not connect", "server closed", "connection is closed", "terminating connection"),
         DatabaseUnreachableError,

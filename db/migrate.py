@@ -11,6 +11,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import exc, inspect
 
 from db.database import Database
+from db.engine import READS
 from db.errors import DatabaseNewerError, translate
 from pipeline.errors import StorageError
 
@@ -27,9 +28,16 @@ def alembic_config(database: Database) -> Config:
 
 def revision_of(database: Database) -> str | None:
     """The migration a database stands at; None for an empty one."""
+    return _standing(database)[0]
+
+
+def _standing(database: Database) -> tuple[str | None, set[str]]:
+    """The migration and the names of all tables, of one moment: another process may be making them just now."""
     try:
         with database.engine.connect() as connection:
-            return MigrationContext.configure(connection).get_current_revision()
+            with connection.execution_options(**READS.get(connection.dialect.name, {})).begin():
+                at = MigrationContext.configure(connection).get_current_revision()
+                return at, set(inspect(connection).get_table_names())
     except exc.DBAPIError as error:
         raise translate(error, database.where) from error
 
@@ -45,7 +53,7 @@ def head() -> str:
 
 def check(database: Database) -> str | None:
     """The migration a database stands at. Raises DatabaseNewerError when this version does not know it."""
-    at = revision_of(database)
+    at, tables = _standing(database)
     config = alembic_config(database)
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
     if at is not None and at not in known:
@@ -54,7 +62,7 @@ def check(database: Database) -> str | None:
             cause=f"it stands at migration {at}, this version knows up to {head()}",
             hint="upgrade Octavo, or name another state folder with --state",
         )
-    if at is None and _holds_other_tables(database):
+    if at is None and tables - {"alembic_version"}:
         raise StorageError(
             f"This database is not Octavo's: {database.where}",
             cause="it has tables, but no record of Octavo's migrations",
@@ -73,11 +81,3 @@ def upgrade(database: Database) -> bool:
     except exc.DBAPIError as error:
         raise translate(error, database.where) from error
     return True
-
-
-def _holds_other_tables(database: Database) -> bool:
-    try:
-        names = set(inspect(database.engine).get_table_names())
-    except exc.DBAPIError as error:
-        raise translate(error, database.where) from error
-    return bool(names - {"alembic_version"})

@@ -163,3 +163,6 @@ class Committer:
             except StorageError as error:
                 self.failure = error
                 return
+            except Exception as error:  # noqa: BLE001  # a thread that dies in silence would leave the run hanging
+                self.failure = StorageError("Results could not be committed", cause=f"{type(error).__name__}: {error}")
+                return

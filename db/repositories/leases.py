@@ -43,7 +43,8 @@ class LeaseRepository:
         """
         if not wanted:
             return set()
-        first = {item[0]: item for item in reversed(wanted)}.values()
+        # In the order of the keys: two transactions that insert the same keys crosswise would wait for each other.
+        first = sorted({item[0]: item for item in reversed(wanted)}.values())
         rows = [(key, task_id, epoch, owner, until_ms) for key, task_id, epoch in first]
         if _ACQUIRE.many(self._connection, rows) == len(rows):
             return {row[1] for row in rows}

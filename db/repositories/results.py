@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any
 
 from sqlalchemy import bindparam, func, select, update
@@ -24,6 +25,7 @@ def _add(dialect: str) -> Any:
 
 
 _ADD = Prepared(_RESULT, _add)
+_key = attrgetter("key")
 
 
 class ResultRepository:
@@ -55,7 +57,7 @@ class ResultRepository:
                 created,
                 used,
             )
-            for result in results
+            for result in sorted(results, key=_key)  # crosswise inserts of two transactions would wait for each other
         ]
         _ADD.many(self._connection, rows)
 

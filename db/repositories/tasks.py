@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import bindparam, case, exists, func, null, select, update
 from sqlalchemy.engine import Connection
 
+from db.base import holdable
 from db.dialect import batches
 from db.prepared import ids_for
 from db.repositories import task_statements as statements
@@ -216,7 +217,7 @@ class TaskRepository:
                 item.ended_ms,
                 str(item.outcome),
                 item.error_code,
-                item.message,
+                None if item.message is None else holdable(item.message),
                 item.tokens_in,
                 item.tokens_out,
             )

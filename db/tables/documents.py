@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import JSON, ForeignKey, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from db.base import BIG, Base, Big, BigId, Hash
+from db.base import BIG, Base, Big, BigId, Hash, Said
 
 
 class DocumentRow(Base):
@@ -18,7 +18,7 @@ class DocumentRow(Base):
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     uri: Mapped[str] = mapped_column(unique=True)
-    title: Mapped[str]
+    title: Mapped[Said]
     media_type: Mapped[str]
     collection: Mapped[str]  # the unit of ownership: limits, usage and cost are counted by it
     current_revision_id: Mapped[int | None] = mapped_column(BIG)
@@ -29,7 +29,7 @@ class RevisionRow(Base):
     """One immutable reading of a document."""
 
     __tablename__ = "revisions"
-    __table_args__ = (UniqueConstraint("document_id", "number"),)
+    __table_args__ = (UniqueConstraint("document_id", "number"), {"sqlite_autoincrement": True})
 
     id: Mapped[BigId]
     document_id: Mapped[UUID] = mapped_column(ForeignKey("documents.id", ondelete="CASCADE"))
@@ -43,7 +43,7 @@ class RevisionRow(Base):
     reader: Mapped[str]
     reader_version: Mapped[int]
     options: Mapped[dict[str, object]] = mapped_column(JSON)  # what the caller decided about the reading
-    title: Mapped[str | None]  # the document's own
+    title: Mapped[Said | None]  # the document's own
     char_count: Mapped[Big]
     line_count: Mapped[Big]
     layout: Mapped[bytes]  # ordered sections with start line and offset, compact (db.layout)
@@ -64,4 +64,4 @@ class SectionRow(Base):
     parent_id: Mapped[int | None] = mapped_column(BIG)
     level: Mapped[int]
     kind: Mapped[str]
-    title: Mapped[str]
+    title: Mapped[Said]

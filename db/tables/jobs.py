@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import JSON, ForeignKey, Index, LargeBinary, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from db.base import BIG, Base, Big, BigId, Hash
+from db.base import BIG, Base, Big, BigId, Hash, Said
 
 
 class PipelineRow(Base):
@@ -32,7 +32,7 @@ class JobRow(Base):
     pipeline_id: Mapped[int] = mapped_column(ForeignKey("pipelines.id"))
     selection_sha256: Mapped[Hash]  # of the ordered documents and revisions: the same selection joins the same job
     state: Mapped[str] = mapped_column(index=True)
-    reason: Mapped[str | None]  # why it is paused, failed or cancelled
+    reason: Mapped[Said | None]  # why it is paused, failed or cancelled
     resolved: Mapped[dict[str, object]] = mapped_column(JSON)  # ops, versions and model identities, resolved once
     priority: Mapped[int]
     retry_budget: Mapped[int]  # attempts beyond the first that the whole job may spend
@@ -55,7 +55,8 @@ class StepRow(Base):
     """One level of a step of a job: level 0 for a map, 1 and up for the levels of a reduce."""
 
     __tablename__ = "steps"
-    __table_args__ = (UniqueConstraint("job_id", "position", "level"),)
+    # An id is never given twice, for zombies hold steps and tasks by their ids after the rows are gone.
+    __table_args__ = (UniqueConstraint("job_id", "position", "level"), {"sqlite_autoincrement": True})
 
     id: Mapped[BigId]
     job_id: Mapped[UUID] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))
@@ -101,6 +102,7 @@ class TaskRow(Base):
             sqlite_where=text("lease_owner IS NOT NULL"),
             postgresql_where=text("lease_owner IS NOT NULL"),
         ),
+        {"sqlite_autoincrement": True},
     )
 
     id: Mapped[BigId]
@@ -136,6 +138,6 @@ class AttemptRow(Base):
     ended_ms: Mapped[Big]
     outcome: Mapped[str]
     error_code: Mapped[str | None]
-    message: Mapped[str | None]
+    message: Mapped[Said | None]
     tokens_in: Mapped[Big]
     tokens_out: Mapped[Big]

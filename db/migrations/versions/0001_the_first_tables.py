@@ -154,6 +154,7 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_revisions")),
         sa.UniqueConstraint("document_id", "number", name=op.f("uq_revisions_document_id_number")),
+        sqlite_autoincrement=True,
     )
     op.create_table(
         "sections",
@@ -229,6 +230,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["job_id"], ["jobs.id"], name=op.f("fk_steps_job_id_jobs"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_steps")),
         sa.UniqueConstraint("job_id", "position", "level", name=op.f("uq_steps_job_id_position_level")),
+        sqlite_autoincrement=True,
     )
     op.create_table(
         "chunks",
@@ -288,6 +290,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["step_id"], ["steps.id"], name=op.f("fk_tasks_step_id_steps"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_tasks")),
         sa.UniqueConstraint("step_id", "ordinal", name=op.f("uq_tasks_step_id_ordinal")),
+        sqlite_autoincrement=True,
     )
     with op.batch_alter_table("tasks", schema=None) as batch_op:
         batch_op.create_index(
