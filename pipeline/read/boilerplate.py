@@ -22,11 +22,14 @@ _ENDS = re.compile(
     r"\*\*\*\s*END OF (?:THIS|THE) PROJECT GUTENBERG.*|End of (?:this |the )?Project Gutenberg(?:['’]s)? .*|底本：.*",
     re.IGNORECASE,
 )
+_FIRST_CHARS = frozenset("*Ee底")
 _TITLE = re.compile(r"^Title:[ \t]*(\S[^\n]*(?:\n[ \t]{2,}\S[^\n]*)*)", re.MULTILINE)
 
 
 def marker_of(line: str) -> Marker | None:
     """What a line (no space around it) says of where the book begins or ends, or None."""
+    if line[:1] not in _FIRST_CHARS:
+        return None
     if _BEGINS.fullmatch(line):
         return Marker.BOOK_BEGINS
     if _ENDS.fullmatch(line):

@@ -22,6 +22,7 @@ from pipeline.read.chapter_words import (
 )
 from pipeline.read.numerals import HAN_NUMERAL, english_words_pattern, parse_number, russian_words_pattern
 
+_CONTENTS_LENGTH = 40
 MAX_LINE = 160  # characters; a longer line is no heading
 
 
@@ -42,6 +43,12 @@ def _either(words: tuple[str, ...] | list[str]) -> str:
     return "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in sorted(words, key=len, reverse=True))
 
 
+# One string for each unit, however many headings name it.
+_CANONICAL = {unit: unit for unit in (*WESTERN_UNITS, *EASTERN_UNITS)} | {
+    "chap": "chapter",
+    "ch": "chapter",
+    "vol": "volume",
+}
 _HAN = rf"[{HAN_NUMERAL}]{{1,12}}"
 _ROMAN = r"[IVXLCDM]{1,15}|(?-i:[ivx]{1,6})"
 _WESTERN = re.compile(
@@ -82,13 +89,9 @@ def heading_of(line: str) -> Heading | None:
     """The heading that a line (no line end, no space around it, no zero-width characters) can be, or None."""
     if not line or len(line) > MAX_LINE:
         return None
-    if "見出し］" in line:
-        return _aozora(line)
-    if _SURAH.fullmatch(line):
-        return Heading(title=line, unit=SURAH, rank=CHAPTER_RANK, sure=False)
-    if CONTENTS.fullmatch(line):
+    if len(line) < _CONTENTS_LENGTH and CONTENTS.fullmatch(line):
         return Heading(title=line, unit="contents", rank=0)
-    for judge in (_western, _eastern, _eastern_short, _named, _eastern_named, _number, _verse):
+    for judge in _ASCII_JUDGES if line.isascii() else _JUDGES:
         heading = judge(line)
         if heading is not None:
             return heading
@@ -99,7 +102,7 @@ def _western(line: str) -> Heading | None:
     found = _WESTERN.fullmatch(line)
     if found is None:
         return None
-    unit = re.sub(r"\s+", " ", found["unit"].casefold())
+    unit = " ".join(found["unit"].casefold().split())
     number = parse_number(found["digits"] or found["words"])
     if number is None and found["words"] is not None and found["words"].casefold() not in ("last", "final"):
         return None
@@ -111,9 +114,10 @@ def _western(line: str) -> Heading | None:
     if not _is_western_title(found["rest"]):
         return None
     if unit in SIDE_UNITS or found["fraction"]:
-        return Heading(title=line, unit=unit if unit in SIDE_UNITS else "side story", rank=rank, number=number)
-    unit = {"chap": "chapter", "ch": "chapter", "vol": "volume"}.get(unit, unit)
-    return Heading(title=line, unit=unit, rank=rank, number=number, bare=not found["rest"].strip(" .:"))
+        return Heading(
+            title=line, unit=_CANONICAL[unit] if unit in SIDE_UNITS else "side story", rank=rank, number=number
+        )
+    return Heading(title=line, unit=_CANONICAL[unit], rank=rank, number=number, bare=not found["rest"].strip(" .:"))
 
 
 def _is_western_title(rest: str) -> bool:
@@ -152,7 +156,7 @@ def _eastern(line: str) -> Heading | None:
     glued = bool(rest) and not found["close"] and not (rest[0].isspace() or rest[0] in ":：、.．·-—–|(（[【《「“")
     if not _is_eastern_title(rest, glued=glued):
         return None
-    return Heading(title=line, unit=found["unit"], rank=rank, number=number, sure=not glued)
+    return Heading(title=line, unit=_CANONICAL[found["unit"]], rank=rank, number=number, sure=not glued)
 
 
 def _is_eastern_title(rest: str, *, glued: bool) -> bool:
@@ -178,7 +182,7 @@ def _eastern_short(line: str) -> Heading | None:
         return replace(inner, title=line, outer=(line[: found.start("rest")], rank, number))
     if not _is_eastern_title(rest, glued=False):
         return None
-    return Heading(title=line, unit=found["unit"], rank=rank, number=number)
+    return Heading(title=line, unit=_CANONICAL[found["unit"]], rank=rank, number=number)
 
 
 def _named(line: str) -> Heading | None:
@@ -227,8 +231,17 @@ def _verse(line: str) -> Heading | None:
 
 def _aozora(line: str) -> Heading | None:
     """Aozora Bunko marks its headings in notes: ［＃「一」は中見出し］."""
-    found = _AOZORA.search(line)
+    found = _AOZORA.search(line) if "見出し］" in line else None
     if found is None:
         return None
     title = re.sub(r"［＃[^］]*］|《[^》]*》|｜", "", found["title"])
     return Heading(title=title, unit="見出し", rank=_AOZORA_RANK[found["size"]], number=parse_number(title))
+
+
+def _surah(line: str) -> Heading | None:
+    found = _SURAH.fullmatch(line)
+    return Heading(title=line, unit=SURAH, rank=CHAPTER_RANK, sure=False) if found else None
+
+
+_ASCII_JUDGES = (_western, _named, _number, _verse)
+_JUDGES = (_aozora, _western, _eastern, _eastern_short, _named, _eastern_named, _number, _verse, _surah)

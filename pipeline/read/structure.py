@@ -23,18 +23,22 @@ _BODY_BELOW_TITLE = 200  # characters of a chapter's text, so that the line abov
 
 
 def structure_of(scanner: Scanner, line_count: int) -> Structure:
-    """The structure of the text that a scanner has seen to its end. Every character is in one innermost section."""
+    """The structure of the text that a scanner has seen to its end; the scanner is used up by it.
+
+    Every character is in one innermost section.
+    """
     boilerplate = boilerplate_spans(scanner, line_count)
     inner = outside(boilerplate, (candidate for candidate in scanner.candidates if candidate.marker is None))
     contents = contents_among(inner)
     headings, repeats = without_repeats(headings_among(outside(contents, inner)))
     headings = _with_titles(_promoted(headings), scanner.seen)
+    warnings = oddities(headings, repeats, scanner)
     marks = _marks(scanner, headings, sorted([*boilerplate, *contents], key=lambda span: span.start))
-    return Structure(
-        title=_title(scanner, boilerplate),
-        sections=sections_from(marks, scanner.length, line_count),
-        warnings=oddities(headings, repeats, scanner),
-    )
+    title = _title(scanner, boilerplate)
+    # A library in one file has hundreds of thousands of headings: they are not kept beside their sections.
+    del headings, repeats, inner
+    scanner.candidates.clear()
+    return Structure(title=title, sections=sections_from(marks, scanner.length, line_count), warnings=warnings)
 
 
 def _promoted(headings: Sequence[Candidate]) -> list[Candidate]:
