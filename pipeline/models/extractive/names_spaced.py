@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipeline.models.extractive import words_en as en
+from pipeline.models.extractive import words_ru as ru
 from pipeline.models.extractive.masking import BLANK
 from pipeline.models.extractive.mentions import Mentions
 from pipeline.models.extractive.words import words as word_list
@@ -88,7 +89,7 @@ def _is_name_word(word: Word) -> bool:
     lowered = word.text.lower().replace("’", "'")
     if not word.capital or lowered in en.CONTRACTED or lowered in en.CALENDAR:
         return False
-    if lowered in en.STOP_WORDS and not word.inner:
+    if (lowered in en.STOP_WORDS and not word.inner) or lowered in ru.STOP_WORDS:
         return False
     if len(word.text) == 1:
         return word.inner or word.text not in "IOA"

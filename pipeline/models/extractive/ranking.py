@@ -14,9 +14,11 @@ from math import isqrt
 
 from pipeline.models.extractive import words_en as en
 from pipeline.models.extractive import words_han as han
+from pipeline.models.extractive import words_ru as ru
 from pipeline.models.extractive.scripts import HAN, KANA, Script
 
 _WORD = re.compile(r"[^\W\d_]{2,}(?:['’\-][^\W\d_]+)*")
+_DULL = en.STOP_WORDS | en.CONTRACTED | ru.STOP_WORDS
 _UNSPACED = re.compile(f"[{HAN}{KANA}]+")
 _LOG2 = (0, 10, 16, 20, 23, 26, 28, 30, 32, 33, 35, 36, 37, 38, 39, 40, 41)  # ten times log2(1 + n), rounded
 
@@ -27,8 +29,7 @@ _ALIKE = 4  # units: two short sentences may well share a name and a thing
 def content(text: str, script: Script) -> frozenset[str]:
     """The distinct content units of a sentence: lower-cased words, or pairs of characters where nothing is spaced."""
     if script is Script.SPACED:
-        words = (word.lower() for word in _WORD.findall(text))
-        return frozenset(word for word in words if word not in en.STOP_WORDS and word not in en.CONTRACTED)
+        return frozenset({word.lower() for word in _WORD.findall(text)} - _DULL)
     pairs: set[str] = set()
     for run in _UNSPACED.findall(text):
         pairs.update(run[i : i + 2] for i in range(len(run) - 1))

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 
 from pipeline.models.extractive import words_en as en
+from pipeline.models.extractive import words_ru as ru
 from pipeline.models.extractive.mentions import Mentions
 from pipeline.models.extractive.words import words as word_list
 
@@ -71,7 +72,13 @@ def _groups(masked: str) -> list[list[tuple[str, int, int]]]:
             groups.append(current)
             current = []
         lowered = word.lower()
-        common = lowered in en.STOP_WORDS or lowered in _VERBS or lowered in en.CONTRACTED or len(word) < 3
+        common = (
+            lowered in en.STOP_WORDS
+            or lowered in ru.STOP_WORDS
+            or lowered in _VERBS
+            or lowered in en.CONTRACTED
+            or len(word) < 3
+        )
         if common or (lowered.endswith("ly") and len(word) > 6) or (word[0].isupper() and current):
             groups.append(current)
             current = []

@@ -23,8 +23,10 @@ class Entry:
 def entries(shard_values: Sequence[Json], resolved: Json) -> Iterator[Entry]:
     """The entries of a glossary, most mentioned first, then by name and kind.
 
-    `shard_values` are the outputs of `merge_shard`, by shard number; `resolved` is that of `resolve`.
-    Only the citations of names with members in several shards are held together; the rest is read shard by shard.
+    `shard_values` are the outputs of `merge_shard`, by shard number; `resolved` is that of `resolve`. Each shard is
+    read twice, one at a time, and only the citations of kept entries are held: a sequence that loads its values when
+    they are asked for keeps memory at one shard and those. A name inside a longer kept one (张三 in 张三丰) is cited
+    where the longer one stands too, though not counted there.
     """
     keep = resolved["keep"]
     owner = {(key, kind): rank for rank, kept in enumerate(keep) for key, kind in kept["members"]}
@@ -35,7 +37,7 @@ def entries(shard_values: Sequence[Json], resolved: Json) -> Iterator[Entry]:
             rank = owner.get((entry["key"], entry["kind"]))
             if rank is not None and home.setdefault(rank, shard) != shard:
                 away.setdefault(rank, []).extend((shard, part, item) for part, item in entry["cites"])
-    streams = [_ranked(shard, value, owner, home) for shard, value in enumerate(shard_values)]
+    streams = [_ranked(shard, shard_values, owner, home) for shard in range(len(shard_values))]
     for rank, cites in heapq.merge(*streams, key=lambda pair: pair[0]):
         kept = keep[rank]
         yield Entry(
@@ -48,14 +50,13 @@ def entries(shard_values: Sequence[Json], resolved: Json) -> Iterator[Entry]:
 
 
 def _ranked(
-    shard: int, value: Json, owner: dict[tuple[str, str], int], home: dict[int, int]
+    shard: int, shard_values: Sequence[Json], owner: dict[tuple[str, str], int], home: dict[int, int]
 ) -> Iterator[tuple[int, list[tuple[int, int, int]]]]:
     """(rank, citations) of the entries at home in a shard, by rank."""
-    places: dict[int, list[int]] = {}
-    for index, entry in enumerate(value["entries"]):
+    cites: dict[int, list[tuple[int, int, int]]] = {}
+    for entry in shard_values[shard]["entries"]:
         rank = owner.get((entry["key"], entry["kind"]))
         if rank is not None and home[rank] == shard:
-            places.setdefault(rank, []).append(index)
-    for rank in sorted(places):
-        cites = sorted((shard, part, item) for index in places[rank] for part, item in value["entries"][index]["cites"])
-        yield rank, cites
+            cites.setdefault(rank, []).extend((shard, part, item) for part, item in entry["cites"])
+    for rank in sorted(cites):
+        yield rank, sorted(cites[rank])
