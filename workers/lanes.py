@@ -7,6 +7,7 @@ import queue
 import threading
 import time
 
+from workers.app import app
 from workers.execute import Work
 from workers.tasks import Engine, engine, run_task
 
@@ -28,6 +29,7 @@ class Lane:
 
     def start(self, serve: Engine) -> None:
         """Start the threads; each runs task bodies for `serve`."""
+        app.finalize()  # Celery would bind its tasks on first use, and two threads at once may see one half bound
         for number in range(self.slots):
             context = contextvars.copy_context()
             context.run(engine.set, serve)
