@@ -18,11 +18,14 @@ from pipeline import canonical
 from pipeline.errors import OctavoError, StorageError
 from pipeline.ops.values import Json
 
+UNWRAPPED = 10_000  # columns
+
 
 @cache
 def out() -> Console:
-    """Results."""
-    return Console(highlight=False, soft_wrap=True, emoji=False, markup=False)
+    """Results. Only a terminal has a width: what goes to a file or another program is never wrapped or cut."""
+    width = None if sys.stdout.isatty() else UNWRAPPED
+    return Console(highlight=False, soft_wrap=True, emoji=False, markup=False, width=width)
 
 
 @cache

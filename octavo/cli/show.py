@@ -6,6 +6,7 @@ from db.database import Database
 from octavo.cli import console
 from pipeline.ops.values import Json
 from workers.ingest.ingest import Ingested
+from workers.progress import JobProgress
 
 SHOWN_ENTRIES = 30
 SHOWN_CHAPTERS = 8
@@ -86,10 +87,17 @@ def output(value: Json) -> None:
 
 def place(citation: dict[str, Json]) -> str:
     """A citation in a few words: section and lines."""
-    lines = str(citation["start_line"])
-    if citation["end_line"] != citation["start_line"]:
-        lines += f"–{citation['end_line']}"
-    return f"{citation['section']}, line {lines}" if citation["section"] else f"line {lines}"
+    if citation["end_line"] == citation["start_line"]:
+        lines = f"line {citation['start_line']}"
+    else:
+        lines = f"lines {citation['start_line']}–{citation['end_line']}"
+    return f"{citation['section']}, {lines}" if citation["section"] else lines
+
+
+def _lines(citations: list[dict[str, Json]]) -> str:
+    """Lines only, where the section is named already."""
+    shown = [place(citation | {"section": ""}).removeprefix("lines ").removeprefix("line ") for citation in citations]
+    return f"[lines {', '.join(shown)}]"
 
 
 def _places(citations: list[dict[str, Json]], most: int = 2) -> str:
@@ -116,7 +124,9 @@ def _summary(part: dict[str, Json]) -> None:
     for chapter in part["chapters"][:SHOWN_CHAPTERS]:
         title = chapter["title"] or "(before the first heading)"
         console.out().print(console.safe(f"  {title} (line {chapter['start_line']})"), style="bold")
-        console.out().print(f"    {console.safe(chapter['text'])}")
+        if chapter["text"]:
+            console.out().print(f"    {console.safe(chapter['text'])}")
+            console.out().print(f"      {_lines(chapter['citations'])}", style="dim")
     if len(part["chapters"]) > SHOWN_CHAPTERS:
         console.note(f"… and {len(part['chapters']) - SHOWN_CHAPTERS} more: octavo export last, or --json")
 

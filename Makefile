@@ -1,0 +1,64 @@
+# Set-up and gates. Needs python3 >= 3.11 with pip and venv: no root, no Docker, no uv.
+#   make demo     a sample book, its summary and glossary, then a second run that costs nothing
+#   make test     the tests of every commit        make check    lint, types, import rules, tests
+#   make nightly  the full numbers too             make bench    measurements, side by side with others
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON := $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$python" && break; done)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test nightly check lint types imports bench docs clean
+
+help:  ## show the targets
+	@sed -n '2,4s/^# //p' Makefile
+
+demo: $(VENV)/.ready-demo
+	@$(BIN)/python samples/demo.py
+
+test: $(VENV)/.ready-test
+	$(BIN)/pytest -m "not nightly"
+
+nightly: $(VENV)/.ready-test
+	$(BIN)/pytest
+
+check: lint types imports test
+
+lint: $(VENV)/.ready-dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(VENV)/.ready-dev
+	$(BIN)/mypy
+
+imports: $(VENV)/.ready-dev
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.ready-bench
+	@set -e; for file in $$(ls benchmarks/*.py benchmarks/*/__main__.py 2>/dev/null); do \
+		echo "== $$file"; $(BIN)/python "$$file"; done
+
+docs: $(VENV)/.ready-demo
+	$(BIN)/python docs/generate.py
+
+clean:
+	rm -rf $(VENV)
+
+# One stamp for each set of dependencies, renewed when pyproject.toml changes. The project itself is installed in place,
+# so that its code is never stale.
+$(VENV)/.ready-demo: extras :=
+$(VENV)/.ready-test: extras := [test]
+$(VENV)/.ready-dev: extras := [dev]
+$(VENV)/.ready-bench: extras := [test,bench]
+$(VENV)/.ready-%: pyproject.toml | $(BIN)/python
+	@echo "installing octavo$(extras) into $(VENV) …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.$(extras)'
+	@touch $@
+
+$(BIN)/python:
+	@if [ -z "$(PYTHON)" ]; then \
+		echo "Octavo needs Python 3.11 or newer; python3 here is: $$(python3 --version 2>&1 || true)" >&2; exit 1; fi
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+		echo "$(PYTHON) could not make $(VENV): install its venv module (Debian, Ubuntu: the package python3-venv)" >&2; exit 1; }

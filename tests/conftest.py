@@ -1,0 +1,44 @@
+"""What all tests share: the corpus, a state folder of each test's own, and no sockets in unit tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+
+
+def corpus_folder() -> Path | None:
+    """The shared corpus: where OCTAVO_CORPUS says, else in a folder `shared` beside the project's; None when absent."""
+    named = os.environ.get("OCTAVO_CORPUS")
+    folder = Path(named) if named else HERE.parent / ".." / "shared" / "corpus"
+    return folder.resolve() if folder.is_dir() else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Unit tests open no sockets."""
+    for item in items:
+        if (HERE / "unit") in item.path.parents:
+            item.add_marker(pytest.mark.disable_socket)
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Path:
+    """The shared corpus; skips the test where there is none."""
+    folder = corpus_folder()
+    if folder is None:
+        pytest.skip("there is no corpus: neither OCTAVO_CORPUS nor a folder shared/corpus beside the project")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A state folder of the test's own, made on first use; settings of the machine's user do not reach the test."""
+    for name in list(os.environ):
+        if name.startswith("OCTAVO_") and name != "OCTAVO_CORPUS":
+            monkeypatch.delenv(name)
+    folder = tmp_path / "state"
+    monkeypatch.setenv("OCTAVO_STATE", str(folder))
+    return folder
