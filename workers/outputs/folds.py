@@ -165,5 +165,6 @@ def joined(sentences: list[str]) -> str:
     """Sentences as running text: with a space between, but none after a full-width mark."""
     text = ""
     for sentence in sentences:
-        text += (" " if text and not "\u2e80" <= text[-1] <= "\uffef" else "") + sentence
+        last = text.rstrip("”’")[-1:]  # quotation marks look alike in all scripts: what is inside decides
+        text += (" " if last and not "\u2e80" <= last <= "\uffef" else "") + sentence
     return text
