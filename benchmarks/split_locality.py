@@ -1,0 +1,102 @@
+"""How far an edit reaches: insert a paragraph at random places of a book without headings, and see which chunks change.
+
+    python benchmarks/split_locality.py BOOK [BOOK …] [--limit 1000] [--trials 200] [--size 10] [--encoding …]
+
+The books are joined (and repeated, each time with other words at the paragraph starts, up to --size MB), chapter lines
+are taken out, and the text goes through blocks and splitter as an ingest would do it: blocks that did not change are
+not split again. Printed: mean fill (tokens per chunk / limit), and the number of chunks of the edited text that the
+text before did not have: median, 95th percentile, most.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import statistics
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from pipeline.split.blocks import bounded
+from pipeline.split.grain import Grain, Unit
+from pipeline.split.splitter import Splitter
+from pipeline.split.tokenizer import load_counter
+
+CHAPTER = re.compile(r"(?im)^[^\S\n]*(?:(?:chapter|book|part|epilogue)\b[^\n]{0,60}|第.{1,9}[章回节卷][^\n]{0,60})\n")
+PARAGRAPH_START = re.compile(r"\n(?:[^\S\n]*\n)+(?=[^\n]{20})")
+LINE_START = re.compile(r"\n(?=[^\n]{20})")
+
+
+def book(paths: Sequence[Path], encoding: str, megabytes: float) -> str:
+    """One text of that many UTF-8 megabytes without chapter lines."""
+    once = "\n\n".join(path.read_bytes().decode(encoding).replace("\r\n", "\n") for path in paths)
+    once = CHAPTER.sub("\n", once)
+    text, copy = once, 1
+    while len(text.encode()) < megabytes * 1e6:
+        copy += 1
+        text += PARAGRAPH_START.sub(lambda found, mark=copy: f"{found.group()}[{mark}] ", once)
+    return text.encode()[: int(megabytes * 1e6)].decode(errors="ignore")
+
+
+class Chunks:
+    """Splits texts, keeping what is known of blocks seen before."""
+
+    def __init__(self, splitter: Splitter) -> None:
+        self._splitter = splitter
+        self._blocks: dict[str, list[tuple[str, int]]] = {}
+
+    def of(self, text: str) -> list[tuple[str, int]]:
+        """Each chunk's text and tokens."""
+        blocks = list(bounded([text]))
+        new = [block for block in blocks if block not in self._blocks]
+        for block, pieces in zip(new, self._splitter.split_many(Unit(text=block) for block in new), strict=True):
+            self._blocks[block] = [(block[piece.start : piece.end], piece.tokens) for piece in pieces]
+        return [chunk for block in blocks for chunk in self._blocks[block]]
+
+
+def trial(text: str, chunks: Chunks, before: Counter[str], places: Sequence[re.Match[str]], rng: random.Random) -> int:
+    """Insert one paragraph; how many chunks are new."""
+    there = rng.choice(places)
+    other = rng.randrange(len(places) - 1)
+    words = text[places[other].end() : places[other + 1].start()].split(" ")
+    rng.shuffle(words)
+    at = there.end()
+    after = Counter(chunk for chunk, _ in chunks.of(text[:at] + " ".join(words) + there.group() + text[at:]))
+    return sum((after - before).values())
+
+
+def main() -> None:
+    """Read the books, insert, print."""
+    parser = argparse.ArgumentParser(description="Chunks changed by one inserted paragraph.")
+    parser.add_argument("books", nargs="+", type=Path)
+    parser.add_argument("--encoding", default="utf-8-sig")
+    parser.add_argument("--limit", type=int, nargs="+", default=[1000])
+    parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--size", type=float, default=10, help="MB of UTF-8")
+    parser.add_argument("--tokenizer", type=Path)
+    parser.add_argument("--join-lines", action="store_true", help="one line a paragraph, no blank lines")
+    options = parser.parse_args()
+    text = book(options.books, options.encoding, options.size)
+    if options.join_lines:
+        text = re.sub(r"\n{2,}", "\n", re.sub(r"(?<=[^\n])\n(?=[^\n])", " ", text))
+    places = list((LINE_START if options.join_lines else PARAGRAPH_START).finditer(text))
+    for limit in options.limit:
+        started = time.perf_counter()
+        chunks = Chunks(Splitter(Grain(name="bench", limit=limit), load_counter(options.tokenizer)))
+        whole = chunks.of(text)
+        before = Counter(chunk for chunk, _ in whole)
+        rng = random.Random(1)
+        changed = sorted(trial(text, chunks, before, places, rng) for _ in range(options.trials))
+        fill = statistics.mean(tokens for _, tokens in whole) / limit
+        print(
+            f"limit {limit}: {len(whole)} chunks, fill {fill:.3f}, over {sum(t > limit for _, t in whole)}; changed: "
+            f"median {changed[len(changed) // 2]}, p95 {changed[int(len(changed) * 0.95)]}, max {changed[-1]}, "
+            f"mean {statistics.mean(changed):.2f} of {options.trials} ({time.perf_counter() - started:.0f} s)",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
