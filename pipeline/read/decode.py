@@ -10,6 +10,7 @@ from typing import BinaryIO
 from pipeline.errors import ReadError, UsageError
 
 BLOCK_BYTES = 1 << 20
+MIXED = "utf-8+"
 _ERRORS = "octavo-count"
 # Codecs of Python that turn bytes into text but are no encoding of books: several of them can make lone surrogates.
 _NOT_FOR_BOOKS = frozenset({"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "utf-7", "mbcs"})
@@ -83,6 +84,43 @@ class BlockDecoder:
         self.surrogates += surrogate
         if self.first_fault is None:
             self.first_fault = self._base + start
+
+
+class MixedDecoder(BlockDecoder):
+    """Decodes each line that is valid UTF-8 as such, and the others by a second encoding.
+
+    For files that were joined from parts of two encodings; the second one must be a superset of ASCII. Blocks end with
+    whole lines, but for giant lines.
+    """
+
+    def __init__(self, encoding: str) -> None:
+        super().__init__(encoding)
+        self.encoding = f"{MIXED}{encoding}"
+
+    def decode(self, data: bytes, *, final: bool = False) -> str:
+        """Text of the block; its lines are whole, so that the last block is like the others."""
+        del final
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError:
+            return "".join(self._line(line) for line in data.splitlines(keepends=True))
+        self._taken += len(data)
+        return text
+
+    def _line(self, line: bytes) -> str:
+        try:
+            text = line.decode("utf-8")
+        except UnicodeDecodeError:
+            return super().decode(line, final=True)
+        self._taken += len(line)
+        return text
+
+
+def decoder_for(encoding: str) -> BlockDecoder:
+    """The decoder of an encoding that a survey found: a codec's name, or one with `utf-8+` before it."""
+    if encoding.startswith(MIXED):
+        return MixedDecoder(encoding.removeprefix(MIXED))
+    return BlockDecoder(encoding)
 
 
 def _count_and_replace(error: UnicodeError) -> tuple[str, int]:

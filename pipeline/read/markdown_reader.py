@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.read.markdown import MAX_HEADINGS, MarkdownHeading, MarkdownScanner
+from pipeline.read.markdown import MarkdownScanner
+from pipeline.read.markdown_blocks import MAX_HEADINGS, MarkdownHeading
 from pipeline.read.reading import Reading, ReadOptions, ReadWarning, SectionKind, Source
 from pipeline.read.scan import Scanner
 from pipeline.read.structure import structure_of

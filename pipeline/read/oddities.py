@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from statistics import median
 
 from pipeline.read.chapter_words import CHAPTER_RANK, SIDE_UNITS
 from pipeline.read.chapters import Heading
-from pipeline.read.numbering import Numbered, number_warnings
+from pipeline.read.numbering import MAX_WARNINGS, Numbered, number_warnings
 from pipeline.read.reading import ReadWarning
 from pipeline.read.scan import MAX_CANDIDATES, Candidate, Scanner
 
@@ -17,10 +18,11 @@ _MANY_TIMES = 6
 
 def oddities(headings: Sequence[Candidate], repeats: Sequence[Candidate], scanner: Scanner) -> tuple[ReadWarning, ...]:
     """Warnings by line: numbers double, missing or out of order; headings repeated; chapters with no text."""
+    repeated = (_repeat_warning(candidate) for candidate in repeats if candidate.heading.unit != "named")
     warnings = [
         *number_warnings(_scopes(headings)),
-        *(_repeat_warning(candidate) for candidate in repeats if candidate.heading.unit != "named"),
-        *_thin_chapters(headings, scanner),
+        *_some(repeated, "headings that stand twice"),
+        *_some(_thin_chapters(headings, scanner), "chapters with next to no text"),
     ]
     if scanner.overfull:
         message = f"more than {MAX_CANDIDATES} lines look like headings; those after them were not looked at"
@@ -58,6 +60,16 @@ def _family(heading: Heading) -> str:
     return "side" if heading.unit in SIDE_UNITS else "chapter" if heading.rank == CHAPTER_RANK else heading.unit
 
 
+def _some(warnings: Iterator[ReadWarning], what: str) -> list[ReadWarning]:
+    """The warnings, or so many of them and one that says how many there were."""
+    kept = list(islice(warnings, MAX_WARNINGS))
+    more = sum(1 for _ in warnings)
+    if more:
+        message = f"there are {len(kept) + more} {what}; {len(kept)} of them are listed"
+        kept.append(ReadWarning(code=kept[-1].code, message=message))
+    return kept
+
+
 def _repeat_warning(candidate: Candidate) -> ReadWarning:
     message = f"{candidate.heading.title!r} stands again right below itself"
     return ReadWarning(code="heading-repeated", message=message, line=candidate.line)
@@ -74,6 +86,6 @@ def _thin_chapters(headings: Sequence[Candidate], scanner: Scanner) -> Iterator[
         return
     limit = min(_MAX_EMPTY, median(body for _, body in chapters) / _MANY_TIMES)
     for candidate, body in chapters:
-        if body <= limit:
+        if body <= limit and limit >= 1:
             message = f"{candidate.heading.title!r} has next to no text"
             yield ReadWarning(code="chapter-empty", message=message, line=candidate.line)

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from pipeline.errors import ReadError
-from pipeline.read.decode import BlockDecoder, byte_blocks, encoding_name
-from pipeline.read.guess import SAMPLE_BYTES, guess, guess_utf16, is_iso_2022_jp, sample_of
+from pipeline.read.decode import MIXED, BlockDecoder, byte_blocks, decoder_for, encoding_name
+from pipeline.read.guess import guess, guess_utf16, is_iso_2022_jp
 from pipeline.read.line_ends import LineEnds
 from pipeline.read.reading import LineEnding, Reader, Reading, ReadOptions, ReadWarning, Source
 from pipeline.read.sniff import sniff
 from pipeline.read.tree import Structure
+from pipeline.read.watch import LegacyWatch, MixedError, NotUtf8Error, Utf8Watch, Watch
 
 _BOM = "\ufeff"
 # No Unicode space, but nothing to see either: a file of these alone is as good as empty.
@@ -23,9 +24,6 @@ _UNSEEN = " \t\n\r\f\v\0\u00a0\u00ad\u180e\u200b\u200c\u200d\u2060\u3000\ufeff" 
 )
 _CONTROLS = bytes(set(range(0x20)) - set(b"\t\n\f")) + b"\x7f"
 _BINARY_CONTROLS = bytes(set(range(1, 0x20)) - set(b"\t\n\r\f\v\x1a\x1b"))
-# UTF-8 is given up when it has so few characters of several bytes for each fault: stray bytes are forgiven.
-_CHARACTERS_PER_FAULT = 5
-_ENOUGH_FAULTS = 64
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,42 +38,6 @@ class Survey:
     line_count: int
     line_endings: tuple[LineEnding, ...]
     warnings: tuple[ReadWarning, ...]
-
-
-class NotUtf8Error(ReadError):
-    """The bytes are not UTF-8."""
-
-    def __init__(self, sample: bytes) -> None:
-        super().__init__()
-        self.sample = sample  # lines with bytes above ASCII
-
-
-class _Utf8Watch:
-    """Follows a decode as UTF-8 over the whole file and gives it up when the bytes are something else."""
-
-    def __init__(self) -> None:
-        self._sample = b""
-        self._extra = 0  # bytes behind the first of each character: what only UTF-8 text has
-
-    def block(self, data: bytes, text: str, decoder: BlockDecoder) -> None:
-        """Look at one block. Raises NotUtf8Error as soon as that is certain."""
-        if data.isascii():
-            if b"\x1b$" in data and not self._extra and is_iso_2022_jp(data):
-                raise NotUtf8Error(data)
-            return
-        self._extra += max(0, len(data) - len(text) - 2 * decoder.surrogates)
-        if decoder.faults and len(self._sample) < SAMPLE_BYTES:
-            self._sample += sample_of(data, SAMPLE_BYTES)
-        if decoder.faults >= _ENOUGH_FAULTS:
-            self.end(decoder)
-
-    def end(self, decoder: BlockDecoder) -> None:
-        """Judge the whole. Raises NotUtf8Error when the bytes are no UTF-8 but something that can be named."""
-        strange = decoder.faults - decoder.surrogates
-        if not strange or self._extra >= _CHARACTERS_PER_FAULT * strange:
-            return
-        if self._extra or decoder.surrogates or strange >= _ENOUGH_FAULTS or guess(self._sample)[1]:
-            raise NotUtf8Error(self._sample)
 
 
 def survey(source: Source, options: ReadOptions, new_sink: Callable[[], Callable[[str], None]]) -> Survey:
@@ -93,18 +55,24 @@ def survey(source: Source, options: ReadOptions, new_sink: Callable[[], Callable
     _refuse_binary(source, head)
     try:
         _glance(head)
-        return _Pass(source, "utf-8", new_sink(), _Utf8Watch()).run()
+        return _Pass(source, "utf-8", new_sink(), Utf8Watch()).run()
     except NotUtf8Error as found:
-        if is_iso_2022_jp(found.sample):
-            return _Pass(source, "iso2022_jp_ext", new_sink()).run()
-        encoding, score = guess(found.sample)
-    uncertain = () if score else (_uncertain(encoding),)
-    return _Pass(source, encoding, new_sink(), warnings=uncertain).run()
+        sample, is_mixed = found.sample, found.mixed
+    if is_iso_2022_jp(sample):
+        return _Pass(source, "iso2022_jp_ext", new_sink()).run()
+    encoding, score = guess(sample)
+    warnings = () if score else (_uncertain(encoding),)
+    try:
+        if not is_mixed:
+            return _Pass(source, encoding, new_sink(), LegacyWatch(), warnings).run()
+    except MixedError:
+        pass
+    return _Pass(source, f"{MIXED}{encoding}", new_sink(), warnings=(*warnings, _mixed(encoding))).run()
 
 
 def text_blocks(source: Source, encoding: str, source_sha256: bytes) -> Iterator[str]:
     """The text of a source that was surveyed before, streamed. Raises ReadError at its end when the bytes changed."""
-    decoder, ends, digest = BlockDecoder(encoding), LineEnds(), hashlib.sha256()
+    decoder, ends, digest = decoder_for(encoding), LineEnds(), hashlib.sha256()
     first = True
     with source.open() as stream:
         for data in byte_blocks(stream, source.name):
@@ -127,12 +95,12 @@ class _Pass:
         source: Source,
         encoding: str,
         sink: Callable[[str], None],
-        watch: _Utf8Watch | None = None,
+        watch: Watch | None = None,
         warnings: tuple[ReadWarning, ...] = (),
     ) -> None:
         self._source, self._encoding, self._sink, self._watch = source, encoding, sink, watch
         self._warnings = list(warnings)
-        self._decoder, self._ends = BlockDecoder(encoding), LineEnds()
+        self._decoder, self._ends = decoder_for(encoding), LineEnds()
         self._source_hash, self._text_hash = hashlib.sha256(), hashlib.sha256()
         self._bytes = self._chars = self._lines = 0
         self._nuls = self._controls = 0
@@ -234,7 +202,7 @@ def _head(source: Source) -> bytes:
 def _glance(head: bytes) -> None:
     """Raise NotUtf8Error when the first bytes alone tell it, before a pass is begun."""
     decoder = BlockDecoder("utf-8")
-    _Utf8Watch().block(head, decoder.decode(head), decoder)
+    Utf8Watch().block(head, decoder.decode(head), decoder)
 
 
 def _refuse_binary(source: Source, head: bytes) -> None:
@@ -250,6 +218,11 @@ def _refuse_binary(source: Source, head: bytes) -> None:
         limit = 0.0
     if controls > limit * len(sample):
         raise ReadError(f"{source.name} is not text: {controls} of its first {len(head)} bytes are control characters")
+
+
+def _mixed(encoding: str) -> ReadWarning:
+    message = f"some lines are UTF-8 and others are not; those were read as {encoding}"
+    return ReadWarning(code="encoding-mixed", message=message)
 
 
 def _uncertain(encoding: str) -> ReadWarning:

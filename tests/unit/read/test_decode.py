@@ -85,6 +85,28 @@ def test_a_stray_byte_in_a_utf8_book_is_replaced_counted_and_placed(read_bytes: 
     assert text_of(reading).count("\ufffd") == 1
 
 
+@pytest.mark.parametrize("first", ["utf-8", "gb18030"])
+def test_a_file_joined_from_two_encodings_is_read_right_and_reported(
+    first: str, read_bytes: Read, text_of: Text
+) -> None:
+    second = "gb18030" if first == "utf-8" else "utf-8"
+    reading = read_bytes((CHINESE * 3000).encode(first) + (CHINESE * 3000).encode(second))
+    assert text_of(reading) == CHINESE * 6000
+    assert reading.encoding == "utf-8+gb18030"
+    assert [warning.code for warning in reading.warnings if warning.code.startswith("enc")] == ["encoding-mixed"]
+
+
+def test_a_short_part_in_another_encoding_is_read_right_too(read_bytes: Read, text_of: Text) -> None:
+    reading = read_bytes((CHINESE * 30_000).encode() + (CHINESE * 20).encode("gb18030"))
+    assert text_of(reading) == CHINESE * 30_020
+
+
+def test_many_stray_bytes_do_not_make_a_book_mixed(read_bytes: Read, text_of: Text) -> None:
+    reading = read_bytes((CHINESE * 200).encode() + "渡船已经走了\n".encode().replace(b"\n", b"\xff\n") * 200)
+    assert reading.encoding == "utf-8"
+    assert text_of(reading).count("\ufffd") == 200
+
+
 def test_a_stray_byte_in_an_ascii_book_is_no_reason_to_call_it_latin(read_bytes: Read, text_of: Text) -> None:
     good = b"The ferry had gone long before noon.\n" * 40_000
     reading = read_bytes(good[:700_000] + b"\x81" + good[700_000:])
