@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from sqlalchemy import Engine, exc
 from sqlalchemy.engine import Connection
@@ -37,6 +38,8 @@ class Database:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
+        # SQLite has one writer, and who finds it busy sleeps and asks again: threads of one process take turns here.
+        self._turn = threading.Lock() if engine.dialect.name == "sqlite" else nullcontext()
         self._reads = READS.get(engine.dialect.name, {})
         self.where = engine.url.render_as_string(hide_password=True)
 
@@ -50,6 +53,7 @@ class Database:
         """A transaction that writes: committed at the end, rolled back on any error. On SQLite it is IMMEDIATE."""
         with (
             self._translated(),
+            self._turn,
             self.engine.connect() as connection,
             connection.execution_options(**WRITES).begin(),
         ):

@@ -14,4 +14,7 @@ app.conf.update(
     worker_prefetch_multiplier=1,
     worker_hijack_root_logger=False,
     broker_connection_retry_on_startup=True,
+    # Their defaults, said here: Celery asks for them at every task, and what is set is found without a search.
+    task_inherit_parent_priority=False,
+    worker_deduplicate_successful_tasks=False,
 )

@@ -36,10 +36,10 @@ def _lease(rows: Repositories, found: Sequence[Claim], owner: str, now: int, unt
     wanted = [(item.key, item.id, item.epoch + 1) for item in found]
     got = rows.leases.acquire(wanted, owner=owner, now_ms=now, until_ms=until)
     # The memo is asked after the key is held: whoever held it before has committed by then, or never will.
-    present = rows.results.present([item.key for item in found])
-    hits = [item for item in found if item.key in present]
-    ours = [item for item in found if item.id in got and item.key not in present]
-    waiting = [item.id for item in found if item.id not in got and item.key not in present]
+    answered = rows.tasks.answered([item.id for item in found])
+    hits = [item for item in found if item.id in answered]
+    ours = [item for item in found if item.id in got and item.id not in answered]
+    waiting = [item.id for item in found if item.id not in got and item.id not in answered]
     rows.tasks.hit([item.id for item in hits])
     rows.leases.release([item.key for item in hits if item.id in got], owner=owner)
     rows.tasks.wait_for_key(waiting)

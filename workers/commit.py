@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 
 from db.database import Database, Repositories
@@ -18,7 +18,9 @@ from workers.execute import Done, Failed, Work
 
 log = logging.getLogger(__name__)
 
-GROUP = 512  # outcomes in one transaction
+GROUP = 512  # outcomes in one transaction at most
+ENOUGH = 128  # so many do not wait for more
+LINGER_S = 0.02  # an outcome waits at most so long for company: a commit costs much, a row in it little
 AGAIN_S = 0.5  # between tries to reach a database that went away
 PATIENCE_S = 60.0  # outputs in hand are kept and tried again so long
 
@@ -103,13 +105,26 @@ def _counts(live: Sequence[Ended]) -> dict[int, Counts]:
 
 
 class Committer:
-    """A thread that commits what the slots hand over, as many as there are at a time."""
+    """A thread that commits what the slots hand over, in groups.
 
-    def __init__(self, database: Database, owner: str, ended: Callable[[Sequence[Work]], None]) -> None:
+    `ended` is told of every group that was committed. `in_flight` says how many tasks are taken and not committed: when
+    all of them are in hand, nothing more will come and the group is committed at once.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        owner: str,
+        ended: Callable[[Sequence[Work]], None],
+        in_flight: Callable[[], int] = lambda: 0,
+    ) -> None:
         self._database = database
         self._owner = owner
         self._ended = ended
-        self._queue: queue.SimpleQueue[Ended | None] = queue.SimpleQueue()
+        self._in_flight = in_flight
+        self._inbox: deque[Ended] = deque()
+        self._some = threading.Event()
+        self._enough = threading.Event()
         self._closing = threading.Event()
         self.failure: OctavoError | None = None
         self._thread = threading.Thread(target=self._serve, name="octavo-commit", daemon=True)
@@ -117,36 +132,34 @@ class Committer:
 
     def submit(self, outcome: Ended) -> None:
         """Hand over an outcome; returns at once."""
-        self._queue.put(outcome)
+        self._inbox.append(outcome)
+        if not self._some.is_set():
+            self._some.set()
+        count = len(self._inbox)
+        if (count >= ENOUGH or count >= self._in_flight()) and not self._enough.is_set():
+            self._enough.set()
 
     def close(self) -> None:
         """Commit what was handed over and end the thread."""
         self._closing.set()
-        self._queue.put(None)
+        self._some.set()
+        self._enough.set()
         self._thread.join()
 
     def _serve(self) -> None:
-        while True:
-            group, last = self._group()
+        while not (self._closing.is_set() and not self._inbox):
+            self._some.wait()
+            self._enough.wait(LINGER_S)
+            # Cleared before the inbox is emptied: what comes later rings again.
+            self._some.clear()
+            self._enough.clear()
+            group = [self._inbox.popleft() for _ in range(min(len(self._inbox), GROUP))]
             if group and self.failure is None:
                 self._commit(group)
             if group:
                 self._ended([item.work for item in group])
-            if last:
-                return
-
-    def _group(self) -> tuple[list[Ended], bool]:
-        group: list[Ended] = []
-        item = self._queue.get()
-        while item is not None:
-            group.append(item)
-            if len(group) >= GROUP:
-                return group, False
-            try:
-                item = self._queue.get_nowait()
-            except queue.Empty:
-                return group, False
-        return group, True
+            if self._inbox or self._closing.is_set():
+                self._some.set()
 
     def _commit(self, group: Sequence[Ended]) -> None:
         waited = 0.0

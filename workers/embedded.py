@@ -49,7 +49,7 @@ class EmbeddedRunner:
         self._loader = Loader(runtime.database, runtime.ops)
         self._lease_ms = int(runtime.settings.lease_s * 1000)
         self._lanes: dict[str, Lane] = {}
-        self._committer = Committer(runtime.database, self._owner, self._ended)
+        self._committer = Committer(runtime.database, self._owner, self._ended, lambda: self._in_flight)
         self._executor = Executor(runtime, self._committer.submit)
         self._last_tick = self._last_beat = self._last_reconcile = 0.0
 
@@ -73,7 +73,7 @@ class EmbeddedRunner:
         try:
             while not self._stop.is_set():
                 self._wake.clear()
-                job = self._tick(context)
+                job = self._tick()
                 if job is not None and (job.state in JOB_ENDED or job.state is JobState.PAUSED):
                     break
                 if self._committer.failure:
@@ -132,10 +132,7 @@ class EmbeddedRunner:
 
     def _claim_suspect(self, context: JobContext, steps: list[Step]) -> bool:
         """A task that lost two leases runs alone: nothing else is in flight in this process."""
-        for step in steps:
-            if self._claim(self._lanes[context.plan_of(step).lane], [step.id], 1, suspects=True):
-                return True
-        return False
+        return any(self._claim(self._lanes[context.plan_of(step).lane], [step.id], 1, suspects=True) for step in steps)
 
     def _unblock(self, context: JobContext, steps: list[Step]) -> bool:
         moved = False
@@ -152,7 +149,7 @@ class EmbeddedRunner:
     def _advance(self, context: JobContext) -> bool:
         return advance(self._database, context) if self._in_flight == 0 else False
 
-    def _tick(self, context: JobContext) -> Job | None:
+    def _tick(self) -> Job | None:
         """Now and then: the job's row, leases, progress."""
         now = time.monotonic()
         settings = self._runtime.settings

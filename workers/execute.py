@@ -89,18 +89,18 @@ class Loader:
         return [works[claim.id] for claim in claims]
 
     def _maps(self, claims: Sequence[Claim]) -> list[Work]:
-        places = [(claim.page_id or 0, claim.page_ordinal or 0) for claim in claims]
+        if not claims:
+            return []
         with self._database.read() as rows:
-            chunks = rows.chunks.at(places)
-            texts = rows.contents.texts(list({chunk.content_sha256 for chunk in chunks.values()}))
+            texts = rows.tasks.texts([claim.id for claim in claims])
         works = []
         begun = now_ms()
-        for claim, place in zip(claims, places, strict=True):
+        for claim in claims:
             step = self.step(claim.step_id)
             plan = self.context(step.job_id).plan_of(step)
             before = self._before(step, plan, claim) if plan.source is not None else ()
-            chunk = chunks[place]
-            works.append(Work(claim, step, plan, begun, texts[chunk.content_sha256], chunk.token_count, before))
+            text, tokens = texts[claim.id]
+            works.append(Work(claim, step, plan, begun, text, tokens, before))
         return works
 
     def _before(self, step: Step, plan: StepPlan, claim: Claim) -> tuple[bytes, ...]:

@@ -40,11 +40,12 @@ class Lane:
 
     def _serve(self) -> None:
         while (item := self._inbox.get()) is not None:
-            run_task.apply(args=item, throw=True)
+            # The id is for people and logs; Celery would take a random one from the system for every task.
+            run_task.apply(args=item, task_id=f"{item[0]}.{item[1]}", throw=True)
 
     @property
     def room(self) -> int:
-        """How many more tasks may be in flight: nothing until half the window is free, so that claims come in batches."""
+        """How many more tasks may be in flight: none until half the window is free, so that claims come in batches."""
         free = self.window - len(self._held)
         return free if free * 2 >= self.window else 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from db.database import Database, Repositories
-from db.repositories.tasks import SUSPECT_LOSSES
+from db.repositories.task_statements import SUSPECT_LOSSES
 from db.values import NewAttempt, Overdue
 from pipeline.states import Outcome
 from workers.clock import now_ms
@@ -13,8 +13,8 @@ from workers.clock import now_ms
 POISONED = "poisoned"  # it took its process down again and again while it ran alone
 
 # A loss while alone quarantines. An embedded process mostly dies because a person killed it, which says nothing of the
-# chunk, so there the same chunk must take it down several times more.
-EMBEDDED_PATIENCE = 5
+# chunk, so there the same chunk must take it down ten times more: as often as a stubborn person kills a run.
+EMBEDDED_PATIENCE = 10
 
 
 def reconcile(

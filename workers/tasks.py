@@ -23,7 +23,7 @@ engine: ContextVar[Engine] = ContextVar("octavo_engine")
 class BoundTask(Protocol):
     """A registered Celery task, as far as this project calls it."""
 
-    def apply(self, args: tuple[int, int], *, throw: bool) -> Any:
+    def apply(self, args: tuple[int, int], *, task_id: str, throw: bool) -> Any:
         """Run the body here and now."""
 
 
