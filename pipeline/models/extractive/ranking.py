@@ -8,8 +8,9 @@ one tells something else.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from math import isqrt
 
 from pipeline.models.extractive import words_en as en
@@ -75,5 +76,29 @@ def _by_gain(
 
 def alike(one: frozenset[str], two: frozenset[str]) -> bool:
     """Whether two sentences say nearly the same: they share half of the smaller one's units, and four at least."""
-    shared = len(one & two)
-    return shared * 2 >= min(len(one), len(two)) and (shared >= _ALIKE or one == two)
+    return _is_alike(len(one & two), len(one), len(two))
+
+
+def _is_alike(shared: int, one: int, two: int) -> bool:
+    return shared * 2 >= min(one, two) and (shared >= _ALIKE or shared == one == two)
+
+
+def repeats(contents: Sequence[frozenset[str]], reach: int) -> list[int]:
+    """For each sentence, how many of those at most `reach` places away are `alike`.
+
+    Counts shared units through an index of where each unit stands, which is much quicker than to compare all pairs.
+    """
+    places: dict[str, list[int]] = defaultdict(list)
+    for index, units in enumerate(contents):
+        for unit in units:
+            places[unit].append(index)
+    shared: Counter[tuple[int, int]] = Counter()
+    for standing in (found for found in places.values() if len(found) > 1):
+        for at, one in enumerate(standing):
+            shared.update((one, two) for two in islice(standing, at + 1, at + 1 + reach) if two - one <= reach)
+    again = [0] * len(contents)
+    for (one, two), count in shared.items():
+        if _is_alike(count, len(contents[one]), len(contents[two])):
+            again[one] += 1
+            again[two] += 1
+    return again

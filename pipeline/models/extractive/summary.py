@@ -40,8 +40,10 @@ def summarize(text: str, *, sentences: int = 5) -> OpOutput:
 def _ranked(found: Sequence[Sentence], script: Script, wanted: int) -> list[tuple[Sentence, int]]:
     contents = [ranking.content(sentence.text, script) for sentence in found]
     priors = [prior(sentence, script) for sentence in found]
-    if len(found) < _BATCH:  # a whole batch is no chunk of a book, and comparing would take long
-        priors = [_unformulaic(fit, index, contents) if fit else 0 for index, fit in enumerate(priors)]
+    # A sentence that is said again and again in other words is a formula: it tells little.
+    # A full batch is no chunk of a book, and comparing would take long.
+    again = ranking.repeats(contents, _NEARBY) if len(found) < _BATCH else [0] * len(found)
+    priors = [fit // (1 + times) for fit, times in zip(priors, again, strict=True)]
     chosen = ranking.pick(contents, priors, ranking.worth(contents), wanted)
     return [(found[index], weight) for index, weight in chosen if weight > 0]
 
@@ -61,7 +63,8 @@ def fold_summary(children: Sequence[Json], *, sentences: int) -> OpOutput:
     worths = ranking.worth(contents)
     for unit in lead_units([item["text"] for _, _, item in items], script) & worths.keys():
         worths[unit] = worths[unit] * 3 // 2
-    weights = [_unformulaic(int(item["weight"]), index, contents) for index, (_, _, item) in enumerate(items)]
+    again = ranking.repeats(contents, _NEARBY)
+    weights = [int(item["weight"]) // (1 + times) for (_, _, item), times in zip(items, again, strict=True)]
     chosen: dict[int, int] = {}
     told: set[str] = set()
     for run in _runs(items, len(children), sentences):
@@ -73,13 +76,6 @@ def fold_summary(children: Sequence[Json], *, sentences: int) -> OpOutput:
         for index in sorted(chosen)
     ]
     return OpOutput(value={"sentences": value})
-
-
-def _unformulaic(weight: int, index: int, contents: Sequence[frozenset[str]]) -> int:
-    """A sentence that the book says again and again tells little, however often it is chosen."""
-    nearby = range(max(0, index - _NEARBY), min(len(contents), index + _NEARBY + 1))
-    again = sum(ranking.alike(contents[index], contents[other]) for other in nearby if other != index)
-    return weight // (1 + again)
 
 
 def _runs(items: Sequence[tuple[int, int, Json]], children: int, wanted: int) -> list[list[int]]:
