@@ -16,6 +16,7 @@ class MarkdownScanner:
         self.title: str | None = None  # as the front matter states it
         self.length = 0
         self.head = ""
+        self._started = False  # the head is long enough to tell whether there is front matter
         self._blocks = Blocks()
         self._parts: list[str] = []  # of a line whose end has not come yet
         self._parts_length = 0
@@ -33,10 +34,35 @@ class MarkdownScanner:
 
     def __call__(self, text: str) -> None:
         """Take the next block."""
-        if not self.length:
-            text = self._after_front_matter(text)
-        else:
-            self.length += len(text)
+        self.length += len(text)
+        if self._started:
+            self._take(text)
+            return
+        self.head += text
+        if len(self.head) >= _HEAD_CHARS or not self.head.startswith("-"):
+            self._start()
+
+    def finish(self) -> None:
+        """Look at what is left."""
+        if not self._started:
+            self._start()
+        if self._parts:
+            self._lines("".join(self._parts) + "\n")
+            self._parts = []
+
+    def _start(self) -> None:
+        """Step over the front matter, for which enough of the text must be there, and take the rest."""
+        text, self._started = self.head, True
+        self.head = text[:_HEAD_CHARS]
+        matter = front_matter_of(self.head)
+        length = 0
+        if matter is not None:
+            self.title, length = matter.title, matter.length
+            self._blocks.offset = length
+            self._blocks.line += text.count("\n", 0, length)
+        self._take(text[length:])
+
+    def _take(self, text: str) -> None:
         if self._skipping:
             end = text.find("\n") + 1
             self._blocks.offset += end or len(text)
@@ -53,22 +79,6 @@ class MarkdownScanner:
             self._parts_length += len(text)
         if self._parts_length > _GIANT_LINE:
             self._giant()
-
-    def finish(self) -> None:
-        """Look at what is left."""
-        if self._parts:
-            self._lines("".join(self._parts) + "\n")
-            self._parts = []
-
-    def _after_front_matter(self, text: str) -> str:
-        self.length, self.head = len(text), text[:_HEAD_CHARS]
-        matter = front_matter_of(text)
-        if matter is None:
-            return text
-        self.title = matter.title
-        self._blocks.offset = matter.length
-        self._blocks.line += text.count("\n", 0, matter.length)
-        return text[matter.length :]
 
     def _giant(self) -> None:
         part = "".join(self._parts)

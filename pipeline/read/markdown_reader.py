@@ -56,7 +56,7 @@ def _structure(scanner: MarkdownScanner, line_count: int) -> Structure:
         for one in headings
     ]
     if headings[0].start:
-        front = first_line(scanner.head)
+        front = first_line(scanner.head[: headings[0].start])
         marks.insert(0, Mark(start=0, line=1, depth=0, kind=SectionKind.FRONT, title=front, is_leaf=True))
     return Structure(
         title=scanner.title or _only_top_heading(headings),
