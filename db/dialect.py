@@ -22,9 +22,9 @@ def insert_new(connection: Connection, table: type[Base]) -> Any:
     return sqlite.insert(table).on_conflict_do_nothing()
 
 
-def upsert(connection: Connection, table: type[Base], keys: Sequence[str], *, add: Sequence[str]) -> Any:
+def upsert(dialect: str, table: type[Base], keys: Sequence[str], *, add: Sequence[str]) -> Any:
     """An INSERT that adds the columns `add` to those of a row whose `keys` are there already."""
-    insert: Any = postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
+    insert: Any = postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
     columns = table.__table__.c
     return insert.on_conflict_do_update(
         index_elements=list(keys), set_={name: columns[name] + insert.excluded[name] for name in add}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from db.database import Database, Repositories
 from db.values import Claim
@@ -33,7 +33,7 @@ def claim(
 
 
 def _lease(rows: Repositories, found: Sequence[Claim], owner: str, now: int, until: int) -> Taken:
-    wanted = [(item.key, item.id, item.epoch + 1) for item in found]
+    wanted = [(item.key, item.id, item.epoch) for item in found]
     got = rows.leases.acquire(wanted, owner=owner, now_ms=now, until_ms=until)
     # The memo is asked after the key is held: whoever held it before has committed by then, or never will.
     answered = rows.tasks.answered([item.id for item in found])
@@ -44,5 +44,4 @@ def _lease(rows: Repositories, found: Sequence[Claim], owner: str, now: int, unt
     rows.leases.release([item.key for item in hits if item.id in got], owner=owner)
     rows.tasks.wait_for_key(waiting)
     rows.tasks.lease([item.id for item in ours], owner=owner, until_ms=until)
-    claims = [replace(item, epoch=item.epoch + 1, attempt=item.attempt + 1) for item in ours]
-    return Taken(claims, len(found) - len(claims))
+    return Taken(ours, len(found) - len(ours))

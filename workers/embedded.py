@@ -110,6 +110,8 @@ class EmbeddedRunner:
 
     def _fill(self, context: JobContext) -> bool:
         """Top up every lane; says whether anything moved."""
+        if self._in_flight and not context.chained and not any(lane.room for lane in self._lanes.values()):
+            return False
         with self._database.read() as rows:
             steps = [step for step in rows.jobs.steps(self._job_id) if step.state is not StepState.COMPLETE]
         moved = self._unblock(context, steps)
@@ -147,7 +149,10 @@ class EmbeddedRunner:
         return moved
 
     def _advance(self, context: JobContext) -> bool:
-        return advance(self._database, context) if self._in_flight == 0 else False
+        moved = self._in_flight == 0 and advance(self._database, context)
+        if moved:
+            self._last_tick = 0.0  # the job may have ended: look at once
+        return moved
 
     def _tick(self) -> Job | None:
         """Now and then: the job's row, leases, progress."""

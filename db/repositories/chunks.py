@@ -11,6 +11,7 @@ from sqlalchemy import insert, select
 from sqlalchemy.engine import Connection
 
 from db.dialect import batches, insert_new
+from db.prepared import IDS, Prepared, among, ids_for
 from db.tables import ChunkingRow, ChunkRow, GrainRow, PageRow
 from db.values import Chunk, NewPage, StoredUnit
 from pipeline import canonical
@@ -27,6 +28,14 @@ _CHUNK = (
     ChunkRow.lead_sha256,
     ChunkRow.token_count,
     ChunkRow.over_limit,
+)
+_HASHES = Prepared(
+    (IDS,),
+    lambda dialect: (
+        select(ChunkRow.page_id, ChunkRow.ordinal, ChunkRow.content_sha256)
+        .where(among(ChunkRow.page_id, dialect))
+        .order_by(ChunkRow.page_id, ChunkRow.ordinal)
+    ),
 )
 
 
@@ -124,6 +133,10 @@ class ChunkRepository:
                 by_page.setdefault(row[0], []).append(_chunk(row))
             for page_id in part:
                 yield from by_page.get(page_id, ())
+
+    def hashes_of(self, page_ids: Sequence[int]) -> list[tuple[int, int, bytes]]:
+        """(page id, ordinal, content hash) of the chunks of pages, in order of pages' ids: all that a plan needs."""
+        return [(row[0], row[1], row[2]) for row in _HASHES.one(self._connection, (ids_for(self._connection, page_ids),))]
 
     def at(self, places: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Chunk]:
         """Chunks by (page id, ordinal)."""

@@ -7,16 +7,24 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, func, insert, select, update
+from sqlalchemy import Row, bindparam, func, insert, select, update
 from sqlalchemy.engine import Connection
 
 from db.dialect import insert_new, upsert
+from db.prepared import Prepared
 from db.tables import JobDocumentRow, JobRow, PipelineRow, StepCounterRow, StepRow
 from db.values import Counts, Job, Step
 from pipeline.ops.values import Json
 from pipeline.states import JOB_ACTIVE, JobState, StepState
 
 _COUNTERS = ("calls", "retries", "tokens_in", "tokens_out", "cost_micros", "busy_ms")
+_COUNTED = ("step_id", "owner", *_COUNTERS)
+_COUNT = Prepared(
+    _COUNTED,
+    lambda dialect: upsert(dialect, StepCounterRow, ("step_id", "owner"), add=_COUNTERS).values(
+        {name: bindparam(name) for name in _COUNTED}
+    ),
+)
 _JOB = (*JobRow.__table__.c, PipelineRow.name, PipelineRow.spec)
 
 
@@ -164,14 +172,8 @@ class JobRepository:
 
     def count(self, owner: str, counts: Mapping[int, Counts]) -> None:
         """Add what a process did, by step."""
-        if not counts:
-            return
-        statement = upsert(self._connection, StepCounterRow, ("step_id", "owner"), add=_COUNTERS)
-        rows = [
-            {"step_id": step_id, "owner": owner} | {name: getattr(done, name) for name in _COUNTERS}
-            for step_id, done in counts.items()
-        ]
-        self._connection.execute(statement, rows)
+        rows = [(step_id, owner, *(getattr(done, name) for name in _COUNTERS)) for step_id, done in counts.items()]
+        _COUNT.many(self._connection, rows)
 
     def counts(self, step_ids: Sequence[int]) -> dict[int, Counts]:
         """What was done for steps, all processes together."""

@@ -23,8 +23,8 @@ CLAIM = (
     TaskRow.step_id,
     TaskRow.ordinal,
     TaskRow.key,
-    TaskRow.epoch,
-    TaskRow.attempt,
+    TaskRow.epoch + ONE,  # what they are once `LEASE` has run
+    TaskRow.attempt + ONE,
     TaskRow.losses,
     TaskRow.page_id,
     TaskRow.page_ordinal,

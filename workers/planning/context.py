@@ -23,6 +23,11 @@ class JobContext:
         self.selection = selection
 
     @cached_property
+    def chained(self) -> bool:
+        """Is there a map after a map, whose tasks become ready as the first goes on?"""
+        return any(plan.kind == "map" and plan.source is not None for plan in self.plans)
+
+    @cached_property
     def forest(self) -> Forest:
         """The sections that a fold climbs."""
         return Forest(self.selection)

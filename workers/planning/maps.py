@@ -24,10 +24,10 @@ def plan_map(database: Database, context: JobContext, step: Step) -> None:
         end_run = min(selection.run_at(min(done + BATCH_CHUNKS, selection.total) - 1) + 1, len(selection.runs))
         after = selection.first(end_run - 1) + selection.runs[end_run - 1][1].chunk_count
         with database.read() as rows:
-            found = list(selection.chunks(rows, first_run=first_run, end_run=end_run, skip=plan.skip))
+            found = selection.hashes(rows, first_run=first_run, end_run=end_run, skip=plan.skip)
         tasks = [
-            NewTask(ordinal, keys.key((chunk.content_sha256,)) if keys else None, chunk.page_id, chunk.ordinal)
-            for ordinal, chunk in found
+            NewTask(ordinal, keys.key((sha,)) if keys else None, page_id, within)
+            for ordinal, page_id, within, sha in found
         ]
         with database.write() as rows:
             if not rows.jobs.planned(step.id, before=done, after=after):

@@ -65,14 +65,25 @@ class Selection:
         self, rows: Repositories, *, first_run: int, end_run: int, skip: frozenset[SectionKind]
     ) -> Iterator[tuple[int, Chunk]]:
         """(ordinal, chunk) of the runs from `first_run` to before `end_run`, without the kinds of section in `skip`."""
-        wanted = [
-            run
-            for run in range(first_run, end_run)
-            if self.runs[run][0].sections[self.runs[run][1].section].kind not in skip
-        ]
-        first = {self.runs[run][1].page_id: self.first(run) for run in wanted}
+        first = self._firsts(first_run, end_run, skip)
         for chunk in rows.chunks.of_pages(list(first)):
             yield first[chunk.page_id] + chunk.ordinal, chunk
+
+    def hashes(
+        self, rows: Repositories, *, first_run: int, end_run: int, skip: frozenset[SectionKind]
+    ) -> list[tuple[int, int, int, bytes]]:
+        """(ordinal, page id, ordinal within the page, content hash) of the same chunks, in order of ordinals."""
+        first = self._firsts(first_run, end_run, skip)
+        found = rows.chunks.hashes_of(list(first))
+        return sorted((first[page_id] + within, page_id, within, sha) for page_id, within, sha in found)
+
+    def _firsts(self, first_run: int, end_run: int, skip: frozenset[SectionKind]) -> dict[int, int]:
+        """The ordinal of the first chunk, by page, of the runs that `skip` does not leave out."""
+        return {
+            place.page_id: self._ends[run] - place.chunk_count
+            for run, (member, place) in enumerate(self.runs[first_run:end_run], first_run)
+            if member.sections[place.section].kind not in skip
+        }
 
 
 def load(rows: Repositories, documents: list[tuple[UUID, int]], chunkings: dict[str, int]) -> Selection:
