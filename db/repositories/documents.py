@@ -148,6 +148,12 @@ class DocumentRepository:
         )
         return True
 
+    def discard(self, revision_id: int) -> None:
+        """Give up a revision that is being built."""
+        self._connection.execute(
+            delete(RevisionRow).where(RevisionRow.id == revision_id, RevisionRow.state == RevisionState.BUILDING)
+        )
+
     def _state(self, revision_id: int, state: RevisionState) -> None:
         self._connection.execute(update(RevisionRow).where(RevisionRow.id == revision_id).values(state=state))
 
@@ -260,6 +266,19 @@ class DocumentRepository:
         if layout is None:
             return None
         return [PagePlace(*values) for values in zip(*unpack(layout, 5), strict=True)]
+
+    def last_pages(self, document_id: UUID, chunking_id: int) -> list[PagePlace] | None:
+        """The pages of the latest published revision that the chunking cut; None when it cut none yet."""
+        query = (
+            select(RevisionRow.id)
+            .join(RevisionPagesRow, RevisionPagesRow.revision_id == RevisionRow.id)
+            .where(RevisionRow.document_id == document_id, RevisionPagesRow.chunking_id == chunking_id)
+            .where(RevisionRow.number.is_not(None))
+            .order_by(RevisionRow.number.desc())
+            .limit(1)
+        )
+        found = self._connection.execute(query).scalar_one_or_none()
+        return None if found is None else self.pages(found, chunking_id)
 
     def chunkings(self, revision_id: int) -> list[tuple[int, int, int, dict[str, object]]]:
         """(chunking id, chunks, tokens, report) of every grain that cut the revision."""

@@ -12,6 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 
 from db.dialect import batches, insert_new
+from db.packing import packed, unpacked
 from db.prepared import Prepared, stored
 from db.tables import PartitionRow, PartRow, ResultRow, TaskRow
 from db.values import NewResult
@@ -46,7 +47,8 @@ class ResultRepository:
             (
                 result.key,
                 result.op,
-                result.output,
+                packed(result.output),
+                len(result.output),
                 result.output_sha256,
                 result.spans,
                 result.tokens_in,
@@ -73,7 +75,7 @@ class ResultRepository:
         found: dict[bytes, bytes] = {}
         for part in batches(keys):
             query = select(ResultRow.key, ResultRow.output).where(ResultRow.key.in_(part))
-            found.update(self._connection.execute(query).all())
+            found.update((key, unpacked(output)) for key, output in self._connection.execute(query))
         return found
 
     def outputs_and_spans(self, keys: Sequence[bytes]) -> dict[bytes, tuple[bytes, bytes]]:
@@ -81,7 +83,7 @@ class ResultRepository:
         found: dict[bytes, tuple[bytes, bytes]] = {}
         for part in batches(keys):
             query = select(ResultRow.key, ResultRow.output, ResultRow.spans).where(ResultRow.key.in_(part))
-            found.update((key, (output, spans)) for key, output, spans in self._connection.execute(query))
+            found.update((key, (unpacked(output), spans)) for key, output, spans in self._connection.execute(query))
         return found
 
     def hashes(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
@@ -91,11 +93,6 @@ class ResultRepository:
             query = select(ResultRow.key, ResultRow.output_sha256).where(ResultRow.key.in_(part))
             found.update(self._connection.execute(query).tuples().all())
         return found
-
-    def get(self, key: bytes) -> dict[str, Any] | None:
-        """All columns of one result."""
-        row = self._connection.execute(select(ResultRow.__table__).where(ResultRow.key == key)).mappings().one_or_none()
-        return None if row is None else dict(row)
 
     def use(self, step_id: int) -> None:
         """Note that a step's results were used today; written only where the day is new."""
@@ -127,7 +124,7 @@ class ResultRepository:
             self._connection.execute(insert_new(self._connection, PartitionRow), rows)
         if parts:
             lines = [
-                {"scheme": scheme, "shard": shard, "output_sha256": sha, "items": items} for shard, sha, items in parts
+                {"scheme": scheme, "shard": shard, "output_sha256": sha, "items": packed(items)} for shard, sha, items in parts
             ]
             self._connection.execute(insert_new(self._connection, PartRow), lines)
 
@@ -138,5 +135,5 @@ class ResultRepository:
             query = select(PartRow.output_sha256, PartRow.items).where(
                 PartRow.scheme == scheme, PartRow.shard == shard, PartRow.output_sha256.in_(part)
             )
-            found.update(self._connection.execute(query).tuples().all())
+            found.update((sha, unpacked(items)) for sha, items in self._connection.execute(query))
         return found

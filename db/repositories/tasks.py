@@ -112,6 +112,7 @@ class TaskRepository:
     def candidates(self, step_ids: Sequence[int], *, now_ms: int, limit: int, suspects: bool = False) -> list[Claim]:
         """Ready tasks that are due, in order of step and ordinal, locked for this transaction.
 
+        Their epoch and attempt are those they will have when they are leased.
         Tasks that lost two leases are given only as `suspects`.
         """
         statement = statements.SUSPECTS if suspects else statements.CANDIDATES
@@ -290,7 +291,7 @@ class TaskRepository:
     def outputs(self, step_id: int) -> Iterator[tuple[int, bytes | None, bytes | None, int]]:
         """(ordinal, key, output hash, bytes of the output) of a step's tasks, in order; None, None, 0 for a hole."""
         query = (
-            select(TaskRow.ordinal, ResultRow.key, ResultRow.output_sha256, func.length(ResultRow.output))
+            select(TaskRow.ordinal, ResultRow.key, ResultRow.output_sha256, ResultRow.output_size)
             .join(ResultRow, (ResultRow.key == TaskRow.key) & (TaskRow.state == TaskState.DONE), isouter=True)
             .where(TaskRow.step_id == step_id)
             .order_by(TaskRow.ordinal)

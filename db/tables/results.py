@@ -18,7 +18,8 @@ class ResultRow(Base):
 
     key: Mapped[bytes] = mapped_column(LargeBinary(32), primary_key=True)
     op: Mapped[str]
-    output: Mapped[bytes]  # canonical JSON, without positions
+    output: Mapped[bytes]  # canonical JSON, without positions, as db.packing stores it
+    output_size: Mapped[Big]  # bytes of the JSON
     output_sha256: Mapped[Hash]
     spans: Mapped[bytes]  # the sidecar: where the items of a leaf stand in their chunk
     tokens_in: Mapped[Big]
@@ -51,7 +52,7 @@ class PartRow(Base):
     scheme: Mapped[str] = mapped_column(primary_key=True)
     shard: Mapped[int] = mapped_column(primary_key=True)
     output_sha256: Mapped[bytes] = mapped_column(LargeBinary(32), primary_key=True)
-    items: Mapped[bytes]  # canonical JSON: [[index in the output, item], …]
+    items: Mapped[bytes]  # canonical JSON: [[index in the output, item], …], as db.packing stores it
 
 
 class KeyLeaseRow(Base):

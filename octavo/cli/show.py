@@ -137,3 +137,5 @@ def _outline(part: dict[str, Json]) -> None:
         indent = "  " * section["level"]
         console.out().print(console.safe(f"{indent}{section['title']} (line {section['start_line']})"), style="bold")
         console.out().print(f"{indent}  {console.safe(section['text'])}")
+        if section["terms"]:
+            console.out().print(console.safe(f"{indent}  {', '.join(section['terms'])}"), style="dim")

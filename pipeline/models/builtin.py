@@ -23,11 +23,15 @@ def _fold(request: Request) -> OpOutput:
     return extractive.fold_summary(request.children, sentences=cast(int, request.params["sentences"]))
 
 
+def _outline(request: Request) -> OpOutput:
+    return extractive.headline(request.children, terms=cast(int, request.params["terms"]))
+
+
 _ANSWERS: dict[str, Callable[[Request], OpOutput]] = {
     "summarize": _summarize,
     "extract": _extract,
     "fold_summary": _fold,
-    "outline": _fold,
+    "outline": _outline,
 }
 
 

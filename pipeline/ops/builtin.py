@@ -7,11 +7,11 @@ from pipeline.reduce import glossary
 
 SUMMARIZE = MapOp(name="summarize", version=1, defaults={"sentences": 5})
 EXTRACT = MapOp(name="extract", version=1)
-FOLD_SUMMARY = FoldOp(name="fold_summary", version=1, defaults={"sentences": 4, "top_sentences": 16}, output="summary")
-OUTLINE = FoldOp(name="outline", version=1, defaults={"sentences": 1, "top_sentences": 1}, output="outline")
+FOLD_SUMMARY = FoldOp(name="fold_summary", version=1, defaults={"sentences": 6, "top_sentences": 16}, output="summary")
+OUTLINE = FoldOp(name="outline", version=1, defaults={"terms": 5}, output="outline")
 GLOSSARY = MergeOp(
     name="glossary",
-    version=1,
+    version=glossary.GLOSSARY_VERSION,
     partition=glossary.partition,
     merge=lambda parts, _params: glossary.merge_shard(parts),
     summarize=glossary.summarise_shard,

@@ -84,40 +84,34 @@ def ingest(
     """
     options: dict[str, object] = {"encoding": encoding} if encoding else {}
     for _ in range(RACES):
-        document = _document(database, found, title=title, collection=collection)
-        if document.current and _stands(database, found.path, document.media_type, document.current, options):
-            return _recut(database, document, document.current, cutting)
+        with database.read() as rows:
+            known = rows.documents.by_uri(found.uri)
+        if known and known.current and _stands(database, found.path, known.media_type, known.current, options):
+            return _recut(database, known, known.current, cutting)
+        mtime_ns = _mtime_ns(found.path)  # before it is read: what is written later has a later time
         reading = registry.read(FileSource(found.path), ReadOptions(encoding=encoding))
-        done = _publish(database, found, document, reading, options, cutting)
+        document = known or _document(database, found, reading, title=title, collection=collection)
+        if known is None and document.current:
+            continue  # another process published it while this one read: its revision may be this very reading
+        done = _publish(database, document, _new_revision(reading, options, mtime_ns), reading, cutting)
         if done:
             return done
     raise IngestRaceError(f"{found.name} is being ingested by other processes", hint="run the command again")
 
 
-def _document(database: Database, found: Found, *, title: str | None, collection: str) -> Document:
-    with database.read() as rows:
-        document = rows.documents.by_uri(found.uri)
-    if document:
-        return document
+def _document(database: Database, found: Found, reading: Reading, *, title: str | None, collection: str) -> Document:
+    """A new document, called what a person says, or what the book says of itself, or as its file is."""
     with database.write() as rows:
         rows.documents.add(
             id=uuid7(),
             uri=found.uri,
-            title=title or printable(found.path.stem),
-            media_type=_media_type(found),
+            title=title or reading.title or printable(found.path.stem),
+            media_type=reading.media_type,
             collection=collection,
         )
         document = rows.documents.by_uri(found.uri)
-        assert document is not None
-        return document
-
-
-def _media_type(found: Found) -> str:
-    try:
-        with found.path.open("rb") as file:
-            return registry.media_type_of(found.path.name, file.read(4096))
-    except OSError as error:
-        raise ReadError(f"{found.name} can not be read: {error.strerror}") from error
+    assert document is not None
+    return document
 
 
 def _stands(database: Database, path: Path, media_type: str, current: Revision, options: dict[str, object]) -> bool:
@@ -151,6 +145,7 @@ def _recut(database: Database, document: Document, current: Revision, cutting: C
         chunking_id = rows.chunks.find_chunking(document.id, policy)
         there = chunking_id is not None and rows.documents.pages(current.id, chunking_id) is not None
         others = rows.documents.chunkings(current.id)
+        before = rows.documents.last_pages(document.id, chunking_id) if chunking_id is not None else None
     report: dict[str, object] = {}
     if not there:
         with database.write() as rows:
@@ -165,7 +160,7 @@ def _recut(database: Database, document: Document, current: Revision, cutting: C
             grain=cutting.grain,
             sections=sections,
             blocks=stored_text(database, current.id, others[0][0]),
-            before=None,
+            before=before,
         )
         with database.write() as rows:
             rows.documents.place_pages(current.id, chunking_id, done.places, tokens=done.tokens, report=done.report)
@@ -177,19 +172,14 @@ def _recut(database: Database, document: Document, current: Revision, cutting: C
 
 
 def _publish(
-    database: Database,
-    found: Found,
-    document: Document,
-    reading: Reading,
-    options: dict[str, object],
-    cutting: Cutting,
+    database: Database, document: Document, new: NewRevision, reading: Reading, cutting: Cutting
 ) -> Ingested | None:
     """Cut a reading and make it the current revision; None when another process was first."""
     with database.write() as rows:
-        revision_id = rows.documents.build(document.id, _new_revision(found.path, reading, options))
+        revision_id = rows.documents.build(document.id, new)
         chunking_id = rows.chunks.chunking(document.id, cutting.policy())
     with database.read() as rows:
-        before = rows.documents.pages(document.current.id, chunking_id) if document.current else None
+        before = rows.documents.last_pages(document.id, chunking_id)
     done = cut(
         database,
         chunking_id,
@@ -206,6 +196,7 @@ def _publish(
             instead_of=document.current.id if document.current else None,
             sections=reading.sections,
         ):
+            rows.documents.discard(revision_id)
             return None
         rows.documents.place_pages(revision_id, chunking_id, done.places, tokens=done.tokens, report=done.report)
         published = rows.documents.get(document.id)
@@ -220,11 +211,18 @@ def _publish(
     )
 
 
-def _new_revision(path: Path, reading: Reading, options: dict[str, object]) -> NewRevision:
+def _mtime_ns(path: Path) -> int | None:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return None  # the reader says what is wrong with it
+
+
+def _new_revision(reading: Reading, options: dict[str, object], mtime_ns: int | None) -> NewRevision:
     return NewRevision(
         source_sha256=reading.source_sha256,
         source_size=reading.byte_count,
-        source_mtime_ns=path.stat().st_mtime_ns,
+        source_mtime_ns=mtime_ns,
         text_sha256=reading.text_sha256,
         encoding=reading.encoding,
         reader=reading.reader,

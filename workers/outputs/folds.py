@@ -90,7 +90,7 @@ def summary(view: View, plan: StepPlan) -> dict[str, Json]:
                     {"text": text, "citations": [view.style(item) for item in citations]}
                     for text, citations in sentences
                 ],
-                "chapters": [_chapter(view, section, found) for section, found in _sections(folded, number, member)],
+                "chapters": [_chapter(folded, section, ref) for section, ref in _sections(folded, number, member)],
                 "holes": _holes(view, plan, number),
             }
         )
@@ -98,19 +98,30 @@ def summary(view: View, plan: StepPlan) -> dict[str, Json]:
 
 
 def outline(view: View, plan: StepPlan) -> dict[str, Json]:
-    """`{sections: [{title, level, start_line, end_line, text, citations}]}`; of several documents as for a summary."""
+    """`{sections: [{title, level, start_line, end_line, text, terms, citations}]}`; of several documents as a summary."""
     folded = open_fold(view, plan)
     documents = []
     for number, member in enumerate(view.context.selection.members):
-        sections = [
-            {"title": section.title, "level": section.level}
-            | {"start_line": section.start_line, "end_line": section.end_line}
-            | {"text": joined([text for text, _ in found])}
-            | {"citations": [view.style(item) for _, citations in found for item in citations]}
-            for section, found in _sections(folded, number, member)
-        ]
+        sections = [_headline(folded, section, ref) for section, ref in _sections(folded, number, member)]
         documents.append({"document": member.document.title, "sections": sections, "holes": _holes(view, plan, number)})
     return _one_or_many(documents)
+
+
+def _headline(folded: Folded, section: Section, ref: Ref) -> dict[str, Json]:
+    """A section's one sentence and its terms. One chunk's own output passes through with several: the weightiest."""
+    output = folded.output(ref)
+    sentences = output["sentences"]
+    best = max(range(len(sentences)), key=lambda item: (sentences[item]["weight"], -item), default=None)
+    found = [] if best is None else [folded.sentences(ref)[best]]
+    return {
+        "title": section.title,
+        "level": section.level,
+        "start_line": section.start_line,
+        "end_line": section.end_line,
+        "text": joined([text for text, _ in found]),
+        "terms": output.get("terms", []),
+        "citations": [folded.view.style(item) for _, citations in found for item in citations],
+    }
 
 
 def plain(view: View, plan: StepPlan) -> dict[str, Json]:
@@ -124,23 +135,23 @@ def plain(view: View, plan: StepPlan) -> dict[str, Json]:
     return _one_or_many(documents)
 
 
-def _sections(
-    folded: Folded, number: int, member: Member
-) -> Iterator[tuple[Section, list[tuple[str, list[Citation]]]]]:
+def _sections(folded: Folded, number: int, member: Member) -> Iterator[tuple[Section, Ref]]:
+    """The sections that have an output, in reading order."""
     for section in member.sections:
         place = folded.forest.number.get((number, section.ordinal))
         ref = None if place is None else folded.tree.of_section(place)
         if ref is not None:
-            yield section, folded.sentences(ref)
+            yield section, ref
 
 
-def _chapter(view: View, section: Section, found: list[tuple[str, list[Citation]]]) -> dict[str, Json]:
+def _chapter(folded: Folded, section: Section, ref: Ref) -> dict[str, Json]:
+    found = folded.sentences(ref)
     return {
         "title": section.title,
         "level": section.level,
         "start_line": section.start_line,
         "text": joined([text for text, _ in found]),
-        "citations": [view.style(item) for _, citations in found for item in citations],
+        "citations": [folded.view.style(item) for _, citations in found for item in citations],
     }
 
 
