@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from db.database import Database, Repositories
@@ -48,7 +48,7 @@ def begin_job(
         active = rows.jobs.active(pipeline_id, selection_sha)
         if active:
             return active, True
-        _supersede(rows, [document for document, _ in selection], spec.name)
+        _supersede(rows, dict(selection), spec.name)
         job_id = uuid7()
         rows.jobs.add(
             id=job_id,
@@ -74,8 +74,11 @@ def _budget(rows: Repositories, documents: Sequence[Ingested]) -> int:
     return RETRIES_LEAST + int(chunks * RETRIES_PER_CHUNK)
 
 
-def _supersede(rows: Repositories, documents: Sequence[UUID], pipeline: str) -> None:
-    for old in rows.jobs.active_over(documents, pipeline):
-        if {document for document, _ in rows.jobs.documents(old.id)} <= set(documents):
+def _supersede(rows: Repositories, selection: Mapping[UUID, int], pipeline: str) -> None:
+    # A job over the same revisions with other parameters is another job, and stays.
+    for old in rows.jobs.active_over(list(selection), pipeline):
+        before = rows.jobs.documents(old.id)
+        inside = all(document in selection for document, _ in before)
+        if inside and any(selection[document] != revision for document, revision in before):
             rows.tasks.cancel([step.id for step in rows.jobs.steps(old.id)])
-            rows.jobs.move(old.id, to=JobState.CANCELLED, reason="superseded by a newer run of the same documents")
+            rows.jobs.move(old.id, to=JobState.CANCELLED, reason="superseded by a run over a newer revision")

@@ -1,0 +1,145 @@
+"""`kill -9` at random moments of ingest, map, merge and fold: nothing is lost, nothing is done twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.processes import Desk, kill_when, make_desk
+
+BOOK = {"chapters": 60, "paragraphs": 300, "limit": 20_000}  # 3 MB: several batches of ingest, some 240 chunks
+
+
+def _ingesting(desk: Desk, pages: int) -> Callable[[], bool]:
+    def holds() -> bool:
+        begun = desk.ask("SELECT count(*) FROM revisions WHERE state = 'building'")
+        published = desk.ask("SELECT count(*) FROM documents WHERE current_revision_id IS NOT NULL")
+        stored = desk.ask("SELECT count(*) FROM pages")
+        return bool(begun and begun[0][0] and not published[0][0] and stored[0][0] >= pages)
+
+    return holds
+
+
+def _called(desk: Desk, kind: str, more: int) -> Callable[[], bool]:
+    before = sum(desk.calls(kind).values())
+    return lambda: sum(desk.calls(kind).values()) >= before + more
+
+
+def _lost(desk: Desk, level: str, what: str) -> Counter[object]:
+    """Lost attempts of map tasks by content, or of reduce tasks by scope."""
+    return Counter(
+        dict(
+            desk.ask(
+                f"SELECT {what}, count(*) FROM attempts JOIN tasks ON tasks.id = attempts.task_id "
+                "JOIN steps ON steps.id = tasks.step_id LEFT JOIN chunks ON chunks.page_id = tasks.page_id "
+                "AND chunks.ordinal = tasks.page_ordinal "
+                f"WHERE outcome = 'lost' AND steps.level {level} GROUP BY 1"
+            )
+        )
+    )
+
+
+def _disturb(desk: Desk, moments: list[Callable[[], Callable[[], bool]]]) -> int:
+    killed = 0
+    for moment in moments:
+        killed += kill_when(desk.start_run(), moment())
+    return killed
+
+
+def _check_calls(desk: Desk, reduce: str) -> None:
+    lost = _lost(desk, "= 0", "hex(chunks.content_sha256)")
+    for content, count in desk.calls("map").items():
+        assert count <= 1 + lost[content.upper()], "a map call was repeated for a chunk whose lease was not lost"
+    repeated = sum(desk.calls(reduce).values()) - len(desk.calls(reduce))
+    if reduce == "fold":
+        assert repeated <= sum(_lost(desk, "> 0", "tasks.scope").values())
+    else:
+        # A shard's call is one call for each of its keys.
+        shards = int(json.loads(desk.export().splitlines()[0])["shards"])
+        lost_shards = _lost(desk, "= 1", "tasks.scope")
+        # A word's shard comes from the hash by which its call was written down.
+        for value, count in desk.calls("merge").items():
+            shard = int(value[:16], 16) % shards
+            assert count <= 1 + lost_shards[shard], "a shard was merged again that was not lost"
+
+
+@pytest.mark.parametrize(("pipeline", "reduce"), [("summary", "fold"), ("glossary", "merge")])
+def test_a_run_killed_again_and_again_ends_as_if_nobody_had_touched_it(
+    tmp_path: Path, pipeline: str, reduce: str
+) -> None:
+    calm = make_desk(tmp_path / "calm", pipeline, **BOOK)
+    calm.run()
+    desk = make_desk(tmp_path / "killed", pipeline, **BOOK)
+    dice = random.Random(f"{pipeline} 20261130")
+    moments = [
+        lambda: _ingesting(desk, 0),
+        lambda: _ingesting(desk, dice.randint(1, 40)),
+        lambda: _called(desk, "map", dice.randint(1, 60)),
+        lambda: _called(desk, "map", dice.randint(1, 90)),
+        lambda: _called(desk, reduce, dice.randint(1, 8)),
+    ]
+    assert _disturb(desk, moments) == len(moments), "a run ended before it could be killed"
+    command = (
+        ("resume", "last", "--json")
+        if pipeline == "summary"
+        else ("run", str(desk.book), "-p", desk.pipeline, "--json")
+    )
+    done = json.loads(desk.finish(desk.start(*command)))
+    assert done["state"] == "done"
+    assert done["holes"] == 0
+    assert desk.export() == calm.export()
+    assert set(desk.calls("map")) == set(calm.calls("map"))
+    assert set(desk.calls(reduce)) == set(calm.calls(reduce))
+    _check_calls(desk, reduce)
+    assert desk.ask("SELECT count(*) FROM tasks WHERE state != 'done'") == [(0,)], "no innocent chunk is quarantined"
+    assert desk.ask("SELECT count(*) FROM key_leases") == [(0,)]
+    again = desk.run()
+    assert (again["calls"], again["hits"]) == (0, again["tasks"])
+
+
+def test_a_chunk_that_ran_at_every_kill_runs_again_alone_and_is_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = make_desk(tmp_path, "summary", chapters=1, paragraphs=2, limit=20_000)
+    monkeypatch.setenv("PAUSE_S", "60")
+    for _ in range(3):
+        assert kill_when(desk.start_run(), _called(desk, "map", 1))
+    monkeypatch.delenv("PAUSE_S")
+    done = desk.run()
+    assert (done["state"], done["holes"]) == ("done", 0)
+    assert desk.ask("SELECT count(*) FROM attempts WHERE outcome = 'lost'") == [(3,)]
+
+
+def test_children_of_a_killed_run_do_not_outlive_it(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path, "summary", chapters=20, paragraphs=100, limit=1_000)
+    process = desk.start("run", str(desk.book), "-p", "glossary", "--json")
+    group = process.pid
+
+    def begun() -> bool:
+        rows = desk.ask("SELECT count(*) FROM results")
+        return bool(rows and rows[0][0])
+
+    deadline = time.monotonic() + 60
+    while process.poll() is None and not begun():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    process.kill()  # the process alone, not its children
+    process.communicate()
+    while _alive(group):
+        assert time.monotonic() < deadline, "a child outlived the killed run"
+        time.sleep(0.02)
+
+
+def _alive(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
