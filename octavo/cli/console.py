@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import threading
+import traceback
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -47,6 +49,20 @@ def safe(text: str) -> str:
     return "".join(parts)
 
 
+def safe_lines(text: str) -> str:
+    """As `safe`, with the line breaks left in."""
+    return "\n".join(safe(line) for line in text.splitlines())
+
+
+def flush() -> None:
+    """Write out what is left in buffers. Raises OSError when it can not be written, but not when nobody reads."""
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BrokenPipeError:
+        _nobody_reads()
+
+
 def print_json(value: Json) -> None:
     """One JSON value on one line of stdout."""
     write(canonical.dumps(value) + b"\n")
@@ -58,9 +74,13 @@ def write(data: bytes) -> None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        with contextlib.suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _nobody_reads()
         raise SystemExit(0) from None
+
+
+def _nobody_reads() -> None:
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_lines(lines: Iterable[bytes]) -> None:
@@ -82,8 +102,19 @@ def note(text: str) -> None:
     err().print(safe(text))
 
 
+_tracebacks = threading.Event()
+
+
+def show_tracebacks(wanted: bool) -> None:
+    """From now on, show where errors come from. Never with the values of variables: they hold the text of books."""
+    if wanted:
+        _tracebacks.set()
+
+
 def complain(error: OctavoError) -> None:
     """An error as `error:`, `cause:` and `hint:` lines."""
+    if _tracebacks.is_set():
+        err().print(Text(safe_lines(traceback.format_exc())))
     err().print(Text.assemble(("error: ", "bold red"), safe(error.message)))
     if error.cause:
         err().print(Text.assemble(("cause: ", "bold"), safe(error.cause)))
@@ -92,9 +123,13 @@ def complain(error: OctavoError) -> None:
 
 
 def write_file(path: Path, lines: Iterable[bytes]) -> None:
-    """Lines to a file, whole or not at all. Raises StorageError."""
+    """Lines to a file, whole or not at all; a pipe or device takes them as they come. Raises StorageError."""
     partial = path.with_name(path.name + ".part")
     try:
+        if path.exists() and not path.is_file():
+            with path.open("wb") as device:
+                device.writelines(line + b"\n" for line in lines)
+            return
         with partial.open("wb") as file:
             file.writelines(line + b"\n" for line in lines)
         partial.replace(path)

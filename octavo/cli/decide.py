@@ -22,7 +22,7 @@ def pause(job: options.JobArg = "last", as_json: options.AsJson = False, state: 
     """Start nothing new of a job until it is resumed; what runs is finished and kept."""
     with options.runtime(state) as runtime:
         found = control.pause(runtime.database, job)
-        _tell(found, f"paused. Go on with: octavo resume {found.id}", as_json=as_json)
+        _tell(found, f"paused. Go on with: {options.command(runtime, 'resume', str(found.id))}", as_json=as_json)
 
 
 def cancel(job: options.JobArg, as_json: options.AsJson = False, state: options.State = None) -> None:
@@ -35,7 +35,8 @@ def retry(job: options.JobArg = "last", as_json: options.AsJson = False, state: 
     """Make a job's holes ready again. `octavo resume` then runs only them and what depends on them."""
     with options.runtime(state) as runtime:
         found, count = control.retry(runtime.database, job)
-        text = f"{count} holes are ready again. Run them with: octavo resume {found.id}" if count else "it has no holes"
+        resume = options.command(runtime, "resume", str(found.id))
+        text = f"{count} holes are ready again. Run them with: {resume}" if count else "it has no holes"
         _tell(found, text, as_json=as_json, holes=count)
 
 
@@ -50,5 +51,6 @@ def waive(
     """Accept holes: the job counts as done without them, and its output names them."""
     with options.runtime(state) as runtime:
         found, count = control.waive(runtime.database, job, chunk or None)
-        text = f"{count} holes accepted. Finish with: octavo resume {found.id}" if count else "it has no such holes"
+        resume = options.command(runtime, "resume", str(found.id))
+        text = f"{count} holes accepted. Finish with: {resume}" if count else "it has no such holes"
         _tell(found, text, as_json=as_json, waived=count)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from importlib.metadata import version
 from typing import Annotated
 
@@ -48,10 +46,17 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _debug(wanted: bool) -> None:
+    console.show_tracebacks(wanted)
+
+
 @app.callback()
 def main_options(
     shown: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", callback=_debug, is_eager=True, help="Show where an error came from.")
     ] = False,
 ) -> None:
     """Huge documents in; finished, cited results out. Resumable, memoized, chunk by chunk."""
@@ -59,33 +64,50 @@ def main_options(
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    code = _guarded()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    raise SystemExit(code)
+    raise SystemExit(run_guarded(None))
 
 
-def _guarded() -> int:
+def run_guarded(arguments: list[str] | None) -> int:
+    """Run a command line (None: the process's own); its exit code. Every error is told in lines a person can act on."""
     try:
-        result = app(standalone_mode=False)
+        code = _dispatch(arguments)
+        console.flush()
+    except OctavoError as error:
+        return _failed(error, code_of(error))
+    except OSError as error:
+        return _failed(OctavoError(f"The system refused: {error.strerror or error}", cause=error.filename), Code.ERROR)
+    except Exception as error:  # noqa: BLE001  # the last resort: a fault of Octavo's own is told as one, too
+        cause = f"{type(error).__name__}: {error}"
+        hint = "this is a fault of Octavo: octavo --debug … shows where; what was committed is kept"
+        return _failed(OctavoError("Octavo met something it did not expect", cause=cause, hint=hint), Code.ERROR)
+    return code
+
+
+def _dispatch(arguments: list[str] | None) -> int:
+    try:
+        result = app(args=arguments, standalone_mode=False)
     except typer.Exit as error:
         return int(error.exit_code)
-    except typer.Abort:
-        return Code.INTERRUPTED
+    except (typer.Abort, KeyboardInterrupt) as error:
+        return _interrupted(error)
     except typer.TyperException as error:
         return _misused(error)
-    except OctavoError as error:
-        if os.environ.get("OCTAVO_DEBUG"):
-            raise
-        console.complain(error)
-        return code_of(error)
-    except KeyboardInterrupt:
-        return Code.INTERRUPTED
     return result if isinstance(result, int) else Code.OK
+
+
+def _failed(error: OctavoError, code: int) -> int:
+    console.complain(error)
+    return code
+
+
+def _interrupted(error: BaseException) -> int:
+    told = any(isinstance(cause, run.Interrupted) for cause in (error, error.__cause__, error.__context__))
+    if not told:
+        console.note("interrupted: what was committed is kept, and the same command goes on from there")
+    return Code.INTERRUPTED
 
 
 def _misused(error: typer.TyperException) -> int:
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "octavo"
-    console.complain(OctavoError(error.format_message(), hint=f"{command} --help shows what there is"))
-    return Code.USAGE
+    return _failed(OctavoError(error.format_message(), hint=f"{command} --help shows what there is"), Code.USAGE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -53,6 +54,15 @@ def runtime(
         made.close()
 
 
+def command(runtime: Runtime, *words: str) -> str:
+    """A command to type next, with the options that make it mean the same state and ops."""
+    given, usual = runtime.settings, settings.current({})
+    more = ["--state", str(given.state)] if given.state != usual.state else []
+    if words[0] in ("resume", "export", "results"):
+        more += [part for module in given.ops if given.ops != usual.ops for part in ("--ops", module)]
+    return shlex.join(["octavo", *words, *more])
+
+
 def pipeline_with(name: str, limit: int | None, overlap: int | None) -> PipelineSpec:
     """A pipeline, its grain changed where options say so. Raises PipelineError."""
     spec = load(name)
@@ -73,4 +83,4 @@ def grain_with(grain: GrainSpec, limit: int | None, overlap: int | None) -> Grai
             grain.model_dump() | {name: value for name, value in changed.items() if value is not None}
         )
     except ValidationError as error:
-        raise UsageError(describe(error), hint="give an --overlap below the --limit") from error
+        raise UsageError(f"--limit and --overlap: {describe(error, GrainSpec)}") from error

@@ -229,7 +229,7 @@ def work(runtime: Runtime, job: Job, *, quiet: bool) -> Job:
             standing = progress(rows, job)
         console.note(
             f"stopped: {standing.total('done')} of {standing.total('tasks')} tasks are done and kept. "
-            f"Go on with: octavo resume {job.id}"
+            f"Go on with: {options.command(runtime, 'resume', str(job.id))}"
         )
         raise Interrupted
     return job
@@ -249,8 +249,8 @@ def finish(runtime: Runtime, job: Job, began: float, *, as_json: bool, citations
         console.print_json(summary | {"output": output})
     else:
         if output is not None:
-            show.output(output)
-        show.run_line(summary)
+            show.output(output, options.command(runtime, "export", str(job.id)))
+        show.run_line(summary, options.command(runtime, "retry", str(job.id)))
     if job.state is JobState.HOLES:
         raise typer.Exit(Exit.HOLES)
     if job.state is not JobState.DONE:

@@ -58,8 +58,8 @@ def run_summary(standing: JobProgress, seconds: float) -> dict[str, Json]:
     }
 
 
-def run_line(summary: dict[str, Json]) -> None:
-    """The last lines of a run: what it did."""
+def run_line(summary: dict[str, Json], retry: str) -> None:
+    """The last lines of a run: what it did. `retry` is the command that runs its holes again."""
     share = 100 * summary["hits"] / summary["tasks"] if summary["tasks"] else 100
     reason = f" ({summary['reason']})" if summary["reason"] else ""
     console.note(
@@ -69,16 +69,16 @@ def run_line(summary: dict[str, Json]) -> None:
     )
     console.note(f"job {summary['job']}; tokens counted with {summary['tokenizer']}")
     if summary["holes"]:
-        console.note(f"holes: octavo retry {summary['job']} runs only them again, octavo waive accepts them")
+        console.note(f"holes: {retry} makes them ready again, {retry.replace(' retry ', ' waive ', 1)} accepts them")
 
 
-def output(value: Json) -> None:
-    """A job's output for reading."""
+def output(value: Json, rest: str) -> None:
+    """A job's output for reading. `rest` is the command that gives what is not shown."""
     for part in value.get("documents", [value]):
         if "entries" in part:
-            _entries(part["entries"])
+            _entries(part["entries"], rest)
         elif "chapters" in part:
-            _summary(part)
+            _summary(part, rest)
         elif "sections" in part:
             _outline(part)
         else:
@@ -104,7 +104,7 @@ def _places(citations: list[dict[str, Json]], most: int = 2) -> str:
     return "; ".join(place(citation) for citation in citations[:most])
 
 
-def _entries(entries: list[Json]) -> None:
+def _entries(entries: list[Json], rest: str) -> None:
     rows = []
     for entry in entries[:SHOWN_ENTRIES]:
         name = entry.get("name", entry.get("key"))
@@ -112,10 +112,10 @@ def _entries(entries: list[Json]) -> None:
         rows.append([str(name), entry.get("kind", ""), str(entry["count"]), aliases, _places(entry["citations"], 1)])
     console.table(("name", "kind", "count", "also", "first seen"), rows)
     if len(entries) > SHOWN_ENTRIES:
-        console.note(f"… and {len(entries) - SHOWN_ENTRIES} more: octavo export last, or --json")
+        console.note(f"… and {len(entries) - SHOWN_ENTRIES} more: {rest}")
 
 
-def _summary(part: dict[str, Json]) -> None:
+def _summary(part: dict[str, Json], rest: str) -> None:
     console.out().print(console.safe(f"Summary of {part['document']}"), style="bold")
     for sentence in part["sentences"]:
         console.out().print(f"  {console.safe(sentence['text'])}")
@@ -128,7 +128,7 @@ def _summary(part: dict[str, Json]) -> None:
             console.out().print(f"    {console.safe(chapter['text'])}")
             console.out().print(f"      {_lines(chapter['citations'])}", style="dim")
     if len(part["chapters"]) > SHOWN_CHAPTERS:
-        console.note(f"… and {len(part['chapters']) - SHOWN_CHAPTERS} more: octavo export last, or --json")
+        console.note(f"… and {len(part['chapters']) - SHOWN_CHAPTERS} more: {rest}")
 
 
 def _outline(part: dict[str, Json]) -> None:
