@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -46,7 +47,14 @@ class Settings(BaseModel):
     @property
     def url(self) -> str:
         """The database's URL."""
-        return self.database_url or f"sqlite:///{self.state / 'octavo.db'}"
+        if self.database_url:
+            return self.database_url
+        try:
+            return f"sqlite:///{quote(str(self.state / 'octavo.db'))}"
+        except UnicodeEncodeError as error:
+            raise SettingsError(
+                "The name of the state folder is not UTF-8", hint="name another with --state"
+            ) from error
 
 
 def load(environ: Mapping[str, str], folder: Path, overrides: Mapping[str, Any]) -> Settings:
@@ -66,7 +74,7 @@ def load(environ: Mapping[str, str], folder: Path, overrides: Mapping[str, Any])
     except ValidationError as error:
         allowed = ", ".join(sorted(Settings.model_fields))
         raise SettingsError(
-            f"Settings: {describe(error)}", hint=f"set in {FILE} or OCTAVO_*; known: {allowed}"
+            f"Settings: {describe(error, Settings)}", hint=f"set in {FILE} or OCTAVO_*; known: {allowed}"
         ) from error
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeGuard, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
@@ -104,17 +104,33 @@ def parse(text: str, where: str) -> PipelineSpec:
         return PipelineSpec.model_validate(data)
     except ValidationError as error:
         raise PipelineError(
-            f"{where}: {describe(error)}", hint="a pipeline has name, description, [grain] and [[step]]; see the guide"
+            f"{where}: {describe(error, PipelineSpec)}",
+            hint="a pipeline has name, description, [grain] and [[step]]; see the guide",
         ) from error
 
 
-def describe(error: ValidationError) -> str:
-    """The first fault of a pydantic error in one line: key, what is wrong, what is allowed."""
+def describe(error: ValidationError, model: type[BaseModel]) -> str:
+    """The first fault of a pydantic error about `model` in one line: key, what is wrong, what is allowed."""
     first = error.errors(include_url=False)[0]
-    key = ".".join(str(part) for part in first["loc"]) or "the whole"
+    key = ", ".join(f"number {part + 1}" if isinstance(part, int) else part for part in first["loc"])
     text = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "extra_forbidden":
+        text = f"there is no such key, allowed: {', '.join(_keys_at(model, first['loc'][:-1]))}"
     rest = error.error_count() - 1
-    return f"{key}: {text}" + (f" (and {rest} more)" if rest else "")
+    return (f"{key}: {text}" if key else text) + (f" (and {rest} more)" if rest else "")
+
+
+def _keys_at(model: type[BaseModel], where: tuple[int | str, ...]) -> list[str]:
+    """The keys that the table at `where` may have."""
+    for part in where:
+        annotation = model.model_fields[part].annotation if part in model.model_fields else None
+        inner = [item for item in (annotation, *get_args(annotation)) if _is_model(item)]
+        model = inner[0] if inner else model
+    return list(model.model_fields)
+
+
+def _is_model(item: object) -> TypeGuard[type[BaseModel]]:
+    return isinstance(item, type) and issubclass(item, BaseModel)
 
 
 def builtin_names() -> list[str]:
