@@ -40,8 +40,9 @@ class Runtime:
 
     def unmigrated(self) -> Database:
         """The database as it stands."""
+        url = self.settings.url
         _make_folder(self.settings.state)
-        return Database(make_engine(self.settings.url))
+        return Database(make_engine(url))
 
     @cached_property
     def lock(self) -> ProcessLock:
@@ -95,6 +96,10 @@ class Runtime:
 def _make_folder(state: Path) -> None:
     try:
         state.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise StorageError(
+            f"The state folder {state} is a file, or lies in one", hint="name another with --state"
+        ) from error
     except OSError as error:
         raise StorageError(
             f"The state folder {state} can not be made: {error.strerror}", hint="name another with --state"

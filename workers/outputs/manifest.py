@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from db.database import Repositories
 from db.values import Chunk, Document, PagePlace, Revision
 from pipeline.errors import NotFoundError
 from pipeline.ops.values import Json
 from pipeline.read.reading import Section
+from workers.ingest.find import printable
 from workers.outputs.cite import Sections
 
 MANIFEST_VERSION = 1
@@ -16,13 +18,16 @@ MANIFEST_VERSION = 1
 
 def find_document(rows: Repositories, text: str) -> Document:
     """The document that a person means by a path, title, URI or start of an id. Raises NotFoundError."""
-    found = rows.documents.find(text)
+    name = printable(text)
+    # A path as it was typed first: in a URI, what is not plain ASCII looks otherwise.
+    found = [] if "\0" in text else rows.documents.find(Path(text).resolve().as_uri())
+    found = found or rows.documents.find(name)
     if len(found) > 1:
         names = ", ".join(f"{document.title} ({str(document.id)[-8:]})" for document in found[:5])
-        raise NotFoundError(f"Several documents are called {text!r}: {names}", hint="give the path or the id")
+        raise NotFoundError(f"Several documents are called {name!r}: {names}", hint="give the path or the id")
     if not found:
         raise NotFoundError(
-            f"There is no document {text!r}", hint="octavo status lists them; octavo ingest brings one in"
+            f"There is no document {name!r}", hint="octavo status lists them; octavo ingest brings one in"
         )
     return found[0]
 
