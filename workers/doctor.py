@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from db import migrate
 from pipeline.errors import OctavoError
 from pipeline.spec import GrainSpec
 from workers.runtime import Runtime
@@ -33,7 +32,7 @@ def examine(runtime: Runtime) -> list[Finding]:
         *shadowed(),
         _tried("state folder", lambda: _state(runtime)),
         _tried("free disk", lambda: _disk(runtime.settings.state)),
-        _tried("database", lambda: f"{runtime.database.where}, migration {migrate.revision_of(runtime.database)}"),
+        _tried("database", lambda: _database(runtime)),
         _tried("tokenizer", lambda: runtime.cutting(GrainSpec()).counter.name),
         _tried("model", lambda: runtime.model(runtime.settings.model).identity),
         _tried("ops", lambda: f"{len(runtime.ops.names())} known"),
@@ -60,6 +59,12 @@ def _tried(check: str, look: Callable[[], str]) -> Finding:
     except OctavoError as error:
         says = ": ".join(part for part in (error.message, error.cause) if part)
         return Finding(check=check, ok=False, says=says)
+
+
+def _database(runtime: Runtime) -> str:
+    from db import migrate
+
+    return f"{runtime.database.where}, migration {migrate.revision_of(runtime.database)}"
 
 
 def _state(runtime: Runtime) -> str:

@@ -6,9 +6,9 @@ import os
 from functools import cached_property
 from pathlib import Path
 
-from db import migrate
 from db.database import Database
 from db.engine import make_engine
+from db.version import is_current
 from pipeline.errors import SettingsError, StorageError
 from pipeline.models.protocol import Model
 from pipeline.ops import registry
@@ -35,7 +35,10 @@ class Runtime:
     def database(self) -> Database:
         """The database, made and migrated on first use."""
         database = self.unmigrated()
-        migrate.upgrade(database)
+        if not is_current(database):
+            from db import migrate  # Alembic takes a fifth of a second to import
+
+            migrate.upgrade(database)
         return database
 
     def unmigrated(self) -> Database:

@@ -6,14 +6,17 @@ from typing import Literal
 
 from alembic import context
 from sqlalchemy import Engine
+from sqlalchemy.types import TypeDecorator
 
 import db.tables  # noqa: F401  # autogenerate and `alembic check` compare with the declared tables
-from db.base import Base, UtcDateTime
+from db.base import Base
 
 
 def _plainly(kind: str, item: object, _context: object) -> str | Literal[False]:
     """Migrations import no code of the project that may change: a type of ours is written as what it stands for."""
-    return "sa.DateTime(timezone=True)" if kind == "type" and isinstance(item, UtcDateTime) else False
+    if kind != "type" or not isinstance(item, TypeDecorator):
+        return False
+    return f"sa.{item.impl!r}"
 
 
 def run() -> None:

@@ -15,7 +15,7 @@ from workers.planning.context import JobContext
 from workers.planning.folds import write_level
 
 BATCH_OUTPUTS = 256
-CHUNKS_PER_SHARD = 64
+CHUNKS_PER_SHARD = 512
 LEAST_SHARDS, MOST_SHARDS = 8, 1024
 _PART = struct.Struct("<H32s")  # shard, hash of the part
 
