@@ -91,7 +91,9 @@ class Cutter:
             size = max((end - start) * self._core // (ATOMS * tokens), 1)
             inner[atom] = finer(draft.unit.text, start, end, step, size)
         if step == LINES:
-            inner = {atom: outside_blocks(draft.unit.text, found) for atom, found in inner.items()}
+            every = [place for atom in sorted(inner) for place in inner[atom]]
+            kept = dict(outside_blocks(draft.unit.text, every))
+            inner = {atom: [(at, kept[at]) for at, _ in found if at in kept] for atom, found in inner.items()}
         return inner
 
     def _count(self, drafts: Sequence[Draft]) -> Counting:

@@ -1,0 +1,73 @@
+"""Cuts are chosen by the text around them: an edit changes the pieces near it and no others."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from pipeline.split.blocks import bounded
+from pipeline.split.grain import Grain, TokenCounter, Unit
+from pipeline.split.splitter import Splitter
+from tests.unit.split.texts import CORPUS, assert_sound, counters, han_prose, prose
+
+LIMIT = 300
+TEXTS: dict[str, Callable[[], str]] = {
+    "paragraphs": lambda: prose(700, 1),
+    "a paragraph a line": lambda: prose(700, 2, gap="\n"),
+    "wrapped lines": lambda: re.sub(r"(.{50,60}) ", r"\1\n", prose(700, 3)),
+    "Chinese": lambda: han_prose(900, 4),
+    "one giant line": lambda: prose(700, 5, gap=" "),
+}
+
+
+def changed_by(
+    insertions: int, text: str, new: str, ends: str, counter: TokenCounter, limit: int
+) -> tuple[list[int], float]:
+    """Chunks that each insertion changes, sorted, and the mean fill before."""
+    splitter = Splitter(Grain(name="test", limit=limit), counter)
+
+    def chunks(whole: str) -> tuple[Counter[str], float]:
+        units = [Unit(text=block) for block in bounded([whole])]
+        found = list(splitter.split_many(units))
+        texts = Counter(u.text[p.start : p.end] for u, pieces in zip(units, found, strict=True) for p in pieces)
+        tokens = [p.tokens for pieces in found for p in pieces]
+        return texts, sum(tokens) / len(tokens) / limit
+
+    before, fill = chunks(text)
+    rng = random.Random(7)
+    places = rng.sample([found.end() for found in re.finditer(ends, text)], insertions)
+    changed = [(chunks(text[:at] + new + text[at:])[0] - before).total() for at in places]
+    return sorted(changed), fill
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_an_insertion_changes_few_chunks_and_chunks_are_well_filled(kind: str) -> None:
+    text = TEXTS[kind]()
+    ends = r"\n\n" if kind in ("paragraphs", "wrapped lines") else r"[.] " if kind == "one giant line" else r"\n"
+    new = "A lamp was lit on the pier." + {r"\n\n": "\n\n", r"[.] ": " ", r"\n": "\n"}[ends]
+    changed, fill = changed_by(40, text, new, ends, counters()["built-in"], LIMIT)
+    assert fill >= 0.7
+    assert changed[20] <= 1
+    assert changed[37] <= 4  # the 95th percentile of forty
+    assert changed[-1] <= 12
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("name", ["en/moby-dick_1991-etext_crlf.txt", "zh/西游记.txt"])
+def test_real_books_without_headings_are_split_soundly_and_locally(name: str) -> None:
+    if not (CORPUS / name).exists():
+        pytest.skip("the shared corpus is not beside the project")
+    text = (CORPUS / name).read_text("utf-8").replace("\r\n", "\n")[:600_000]
+    text = re.sub(r"(?m)^\s*(?:CHAPTER|第.{1,6}回).*\n", "", text)
+    counter = counters()["built-in"]
+    for block in bounded([text]):
+        pieces = Splitter(Grain(name="test", limit=160, overlap=16), counter).split(Unit(text=block))
+        assert_sound(block, pieces, counter, 160)
+    changed, fill = changed_by(20, text, "A lamp was lit on the pier.\n\n", r"\n\n", counter, 1000)
+    assert fill >= 0.7
+    assert changed[10] <= 1
+    assert changed[-1] <= 12
