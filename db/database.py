@@ -13,6 +13,7 @@ from db.engine import READS, WRITES
 from db.errors import translate
 from db.repositories.chunks import ChunkRepository
 from db.repositories.contents import ContentRepository
+from db.repositories.dispatches import DispatchRepository
 from db.repositories.documents import DocumentRepository
 from db.repositories.jobs import JobRepository
 from db.repositories.leases import LeaseRepository
@@ -31,6 +32,7 @@ class Repositories:
         self.jobs = JobRepository(connection)
         self.tasks = TaskRepository(connection)
         self.leases = LeaseRepository(connection)
+        self.dispatches = DispatchRepository(connection)
 
 
 class Database:
@@ -62,9 +64,12 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Repositories]:
         """A transaction that reads one state of the database."""
-        with self._translated(), self.engine.connect() as connection:
-            with connection.execution_options(**self._reads).begin():
-                yield Repositories(connection)
+        with (
+            self._translated(),
+            self.engine.connect() as connection,
+            connection.execution_options(**self._reads).begin(),
+        ):
+            yield Repositories(connection)
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

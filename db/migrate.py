@@ -34,10 +34,12 @@ def revision_of(database: Database) -> str | None:
 def _standing(database: Database) -> tuple[str | None, set[str]]:
     """The migration and the names of all tables, of one moment: another process may be making them just now."""
     try:
-        with database.engine.connect() as connection:
-            with connection.execution_options(**READS.get(connection.dialect.name, {})).begin():
-                at = MigrationContext.configure(connection).get_current_revision()
-                return at, set(inspect(connection).get_table_names())
+        with (
+            database.engine.connect() as connection,
+            connection.execution_options(**READS.get(connection.dialect.name, {})).begin(),
+        ):
+            at = MigrationContext.configure(connection).get_current_revision()
+            return at, set(inspect(connection).get_table_names())
     except exc.DBAPIError as error:
         raise translate(error, database.where) from error
 

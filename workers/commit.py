@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
+from uuid import UUID
 
 from db.database import Database, Repositories
 from db.errors import DatabaseBusyError, DatabaseUnreachableError
@@ -40,35 +41,50 @@ def commit(rows: Repositories, owner: str, group: Sequence[Ended]) -> int:
     rows.tasks.finish([item.work.claim.id for item in done])
     rows.tasks.finish_waiting([item.work.claim.key for item in done])
     attempts = [_attempt(owner, item, Outcome.DONE) for item in done]
-    attempts += [_settle(rows, owner, item) for item in failed]
+    budgets = _Budgets(rows)
+    attempts += [_settle(rows, owner, item, budgets) for item in failed]
     rows.tasks.add_attempts(attempts)
     rows.leases.release([item.work.claim.key for item in live], owner=owner)
+    if len(live) < len(group):  # a task that is gone, or leased anew, may have left its key taken
+        stale = [item.work.claim for item in group if epochs.get(item.work.claim.id) != item.work.claim.epoch]
+        rows.leases.give_up([(claim.key, claim.id, claim.epoch) for claim in stale], owner=owner)
     rows.tasks.free_waiting([item.work.claim.key for item in failed])
-    rows.jobs.count(owner, _counts(live))
+    rows.jobs.count(owner, _counts(live, {item.task_id for item in attempts if item.outcome is Outcome.RETRY}))
     return len(live)
 
 
-def _settle(rows: Repositories, owner: str, item: Failed) -> NewAttempt:
+class _Budgets:
+    """What the jobs of a group may still spend on retries, those granted in this very transaction counted."""
+
+    def __init__(self, rows: Repositories) -> None:
+        self._rows = rows
+        self._left: dict[UUID, int] = {}
+
+    def spend(self, job_id: UUID) -> bool:
+        """Take one retry out of a job's budget; says whether there was one left."""
+        if job_id not in self._left:
+            job = self._rows.jobs.get(job_id)
+            steps = [step.id for step in self._rows.jobs.steps(job_id)]
+            spent = sum(counts.retries for counts in self._rows.jobs.counts(steps).values())
+            self._left[job_id] = job.retry_budget - spent if job is not None else 0
+        self._left[job_id] -= 1
+        return self._left[job_id] >= 0
+
+
+def _settle(rows: Repositories, owner: str, item: Failed, budgets: _Budgets) -> NewAttempt:
     claim = item.work.claim
-    decision = _decision(rows, item)
-    if decision.again:
+    decision = _decision(item)
+    if decision.again and budgets.spend(item.work.step.job_id):
         rows.tasks.again([claim.id], not_before_ms=decision.not_before_ms, code=item.error.code)
         return _attempt(owner, item, Outcome.RETRY)
     rows.tasks.fail([claim.id], item.error.code)
     return _attempt(owner, item, Outcome.FAILED)
 
 
-def _decision(rows: Repositories, item: Failed) -> Decision:
+def _decision(item: Failed) -> Decision:
     claim, plan = item.work.claim, item.work.plan
     attempt = claim.attempt - claim.losses
-    decision = decide(item.error, attempt=attempt, attempts=plan.attempts, now_ms=now_ms(), seed=claim.key)
-    if decision.again:
-        job = rows.jobs.get(item.work.step.job_id)
-        steps = [step.id for step in rows.jobs.steps(item.work.step.job_id)]
-        spent = sum(counts.retries for counts in rows.jobs.counts(steps).values())
-        if job is not None and spent >= job.retry_budget:
-            return Decision(again=False)
-    return decision
+    return decide(item.error, attempt=attempt, attempts=plan.attempts, now_ms=now_ms(), seed=claim.key)
 
 
 def _attempt(owner: str, item: Ended, outcome: Outcome) -> NewAttempt:
@@ -89,7 +105,7 @@ def _attempt(owner: str, item: Ended, outcome: Outcome) -> NewAttempt:
     )
 
 
-def _counts(live: Sequence[Ended]) -> dict[int, Counts]:
+def _counts(live: Sequence[Ended], again: Set[int]) -> dict[int, Counts]:
     counts: dict[int, Counts] = {}
     for item in live:
         step = counts.setdefault(item.work.step.id, Counts())
@@ -99,8 +115,7 @@ def _counts(live: Sequence[Ended]) -> dict[int, Counts]:
             step.tokens_in += item.result.tokens_in
             step.tokens_out += item.result.tokens_out
             step.cost_micros += item.result.cost_micros
-        if item.work.claim.attempt - item.work.claim.losses > 1:
-            step.retries += 1
+        step.retries += item.work.claim.id in again
     return counts
 
 
@@ -108,7 +123,7 @@ class Committer:
     """A thread that commits what the slots hand over, in groups.
 
     `ended` is told of every group that was committed. `in_flight` says how many tasks are taken and not committed: when
-    all of them are in hand, nothing more will come and the group is committed at once.
+    half of them are in hand they are committed at once, for then new ones are to be claimed.
     """
 
     def __init__(
@@ -135,9 +150,10 @@ class Committer:
         self._inbox.append(outcome)
         if not self._some.is_set():
             self._some.set()
-        count = len(self._inbox)
-        if (count >= ENOUGH or count >= self._in_flight()) and not self._enough.is_set():
-            self._enough.set()
+        if not self._enough.is_set():
+            count = len(self._inbox)
+            if count >= ENOUGH or count * 2 >= self._in_flight():
+                self._enough.set()
 
     def close(self) -> None:
         """Commit what was handed over and end the thread."""

@@ -62,13 +62,17 @@ def retry(database: Database, text: str) -> tuple[Job, int]:
 
 
 def waive(database: Database, text: str, ordinals: Sequence[int] | None) -> tuple[Job, int]:
-    """Accept a job's holes, all or those of the chunks at `ordinals`; gives how many."""
+    """Accept a job's holes: all, or those of the chunks at `ordinals`; gives how many."""
     with database.write() as rows:
         job = find_job(rows, text)
         steps = rows.jobs.steps(job.id)
-        count = rows.tasks.waive([step.id for step in steps], ordinals)
+        chunks = [step for step in steps if step.level == 0]
+        count = rows.tasks.waive([step.id for step in (steps if ordinals is None else chunks)], ordinals)
         if count:
-            _reopen(rows, job, steps)
+            # No output changes, so nothing is planned anew: levels complete again, and what a hole held back follows.
+            for step in steps:
+                rows.jobs.reopen(step.id)
+            rows.jobs.move(job.id, to=JobState.RUNNING, reason=None)
         return find_job(rows, str(job.id)), count
 
 

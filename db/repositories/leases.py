@@ -34,9 +34,7 @@ class LeaseRepository:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def acquire(
-        self, wanted: Sequence[tuple[bytes, int, int]], *, owner: str, now_ms: int, until_ms: int
-    ) -> set[int]:
+    def acquire(self, wanted: Sequence[tuple[bytes, int, int]], *, owner: str, now_ms: int, until_ms: int) -> set[int]:
         """Lease keys for tasks, given (key, task id, epoch); gives the ids of the tasks that got theirs.
 
         A lease that ran out is taken over. Of several tasks that want one key, the first gets it.
@@ -72,6 +70,18 @@ class LeaseRepository:
     def release(self, keys: Sequence[bytes], *, owner: str) -> None:
         """Give back keys that `owner` holds."""
         _RELEASE.many(self._connection, [(key, owner) for key in keys])
+
+    def give_up(self, held: Sequence[tuple[bytes, int, int]], *, owner: str) -> None:
+        """Give back keys that `owner` holds for (key, task id, epoch): not those it leased anew for another try."""
+        for key, task_id, epoch in held:
+            self._connection.execute(
+                delete(KeyLeaseRow).where(
+                    KeyLeaseRow.key == key,
+                    KeyLeaseRow.owner == owner,
+                    KeyLeaseRow.task_id == task_id,
+                    KeyLeaseRow.epoch == epoch,
+                )
+            )
 
     def drop(self, owners: Sequence[str], now_ms: int) -> list[bytes]:
         """Void the leases of dead owners and those that ran out; gives their keys."""

@@ -91,7 +91,7 @@ class ResultRepository:
         found: dict[bytes, bytes] = {}
         for part in batches(keys):
             query = select(ResultRow.key, ResultRow.output_sha256).where(ResultRow.key.in_(part))
-            found.update(self._connection.execute(query).tuples().all())
+            found.update(self._connection.execute(query).all())
         return found
 
     def use(self, step_id: int) -> None:

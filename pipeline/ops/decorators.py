@@ -75,10 +75,9 @@ def ops_of(module: types.ModuleType) -> list[Op]:
 
 def _keyed(name: str, version: int | str, function: Callable[..., Json], key: Callable[[Json], str]) -> MergeOp:
     def partition(output: Json, shards: int) -> Mapping[int, Part]:
-        items = output if isinstance(output, list) else output.get("items", [])
         parts: dict[int, list[tuple[int, Json]]] = {}
-        for index, item in enumerate(items):
-            shard = int.from_bytes(canonical.sha256(key(item).encode())[:8]) % shards
+        for index, item in enumerate(_items(name, output)):
+            shard = int.from_bytes(canonical.sha256(_key_of(name, key, item).encode())[:8]) % shards
             parts.setdefault(shard, []).append((index, item))
         return parts
 
@@ -107,6 +106,33 @@ def _keyed(name: str, version: int | str, function: Callable[..., Json], key: Ca
         resolve=lambda summaries, _params: {"entries": sum(summaries)},
         defaults=_defaults(function),
     )
+
+
+def _items(name: str, output: Json) -> list[Json]:
+    items = output.get("items") if isinstance(output, dict) else output
+    if not isinstance(items, list):
+        raise PipelineError(
+            f"Op {name!r} merges items, but an output of the step before has none: {_short(output)}",
+            hint="that step must give a list, or an object with a list called items",
+        )
+    return items
+
+
+def _key_of(name: str, key: Callable[[Json], str], item: Json) -> str:
+    try:
+        found = key(item)
+    except Exception as error:  # the key function is a user's code: whatever it raises is said with the op's name
+        raise PipelineError(
+            f"The key of op {name!r} can not be found for {_short(item)}: {type(error).__name__}: {error}"
+        ) from error
+    if not isinstance(found, str):
+        raise PipelineError(f"The key of op {name!r} must be a text, not {found!r} for {_short(item)}")
+    return found
+
+
+def _short(value: Json) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:79] + "…"
 
 
 def _output(value: Any) -> OpOutput:
