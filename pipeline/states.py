@@ -41,6 +41,7 @@ class TaskState(StrEnum):
 
     BLOCKED = "blocked"  # waits for the output of the step it comes after
     READY = "ready"  # may be taken once `not_before` has passed
+    DISPATCHED = "dispatched"  # a message that rings for it is on its way to a worker
     LEASED = "leased"  # a process holds it until `lease_until`
     WAITING_KEY = "waiting_key"  # another task computes the same key
     DONE = "done"  # its key has a result
@@ -49,7 +50,14 @@ class TaskState(StrEnum):
     CANCELLED = "cancelled"  # its job was cancelled before it ran
 
 
-TASK_OPEN = (TaskState.BLOCKED, TaskState.READY, TaskState.LEASED, TaskState.WAITING_KEY)
+TASK_OPEN = (
+    TaskState.BLOCKED,
+    TaskState.READY,
+    TaskState.DISPATCHED,
+    TaskState.LEASED,
+    TaskState.WAITING_KEY,
+)
+TASK_CLAIMABLE = (TaskState.READY, TaskState.DISPATCHED)
 TASK_HOLES = (TaskState.FAILED, TaskState.WAIVED)
 
 

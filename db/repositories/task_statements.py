@@ -16,6 +16,7 @@ ONE: ColumnElement[int] = literal_column("1")
 READY = fixed(TaskState.READY)
 LEASED = fixed(TaskState.LEASED)
 DONE = fixed(TaskState.DONE)
+CLAIMABLE = TaskRow.state.in_([READY, fixed(TaskState.DISPATCHED)])
 IS_WAITING = TaskRow.state == fixed(TaskState.WAITING_KEY)
 
 CLAIM = (
@@ -33,7 +34,7 @@ CLAIM = (
 )
 UNLEASED: dict[str, Any] = {"lease_owner": null(), "lease_until_ms": null()}
 
-_ADDED = ("step_id", "ordinal", "key", "state", "hit", "attempt", "losses", "epoch")
+_ADDED = ("step_id", "ordinal", "key", "state", "hit", "attempt", "losses", "epoch", "dispatch")
 _PLACED = ("page_id", "page_ordinal", "inputs", "scope")
 _ATTEMPT = ("task_id", "number", "epoch", "owner", "started_ms", "ended_ms", "outcome")
 _TOLD = ("error_code", "message", "tokens_in", "tokens_out")
@@ -65,7 +66,7 @@ def _candidates(dialect: str, *, suspects: bool) -> Any:
 def _lease(dialect: str) -> Any:
     return (
         update(TaskRow)
-        .where(among(TaskRow.id, dialect), TaskRow.state == READY)
+        .where(among(TaskRow.id, dialect), CLAIMABLE)
         .values(
             state=LEASED,
             epoch=TaskRow.epoch + ONE,

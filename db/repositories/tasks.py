@@ -15,7 +15,7 @@ from db.repositories import task_statements as statements
 from db.repositories.task_statements import IS_WAITING, SUSPECT_LOSSES, UNLEASED
 from db.tables import AttemptRow, KeyLeaseRow, ResultRow, TaskRow
 from db.values import Claim, NewAttempt, NewTask, Overdue, Task
-from pipeline.states import TASK_OPEN, TaskState
+from pipeline.states import TASK_CLAIMABLE, TASK_OPEN, TaskState
 
 _STRANDED = IS_WAITING & ~exists().where(KeyLeaseRow.key == TaskRow.key)
 _TASK = (
@@ -52,6 +52,7 @@ class TaskRepository:
                 task.key,
                 ready if task.key else blocked,
                 False,
+                0,
                 0,
                 0,
                 0,
@@ -141,13 +142,13 @@ class TaskRepository:
     def wait_for_key(self, task_ids: Sequence[int]) -> None:
         """Let ready tasks wait for the one that computes their key."""
         for part in batches(task_ids):
-            statement = update(TaskRow).where(TaskRow.id.in_(part), TaskRow.state == TaskState.READY)
+            statement = update(TaskRow).where(TaskRow.id.in_(part), TaskRow.state.in_(TASK_CLAIMABLE))
             self._connection.execute(statement.values(state=TaskState.WAITING_KEY))
 
     def hit(self, task_ids: Sequence[int]) -> None:
         """Mark ready tasks done whose result came meanwhile."""
         for part in batches(task_ids):
-            statement = update(TaskRow).where(TaskRow.id.in_(part), TaskRow.state == TaskState.READY)
+            statement = update(TaskRow).where(TaskRow.id.in_(part), TaskRow.state.in_(TASK_CLAIMABLE))
             self._connection.execute(statement.values(state=TaskState.DONE, hit=True))
 
     def renew(self, owner: str, task_ids: Sequence[int], until_ms: int) -> None:
@@ -366,7 +367,7 @@ class TaskRepository:
         """Cancel what is open and not running; gives how many."""
         statement = update(TaskRow).where(
             TaskRow.step_id.in_(step_ids),
-            TaskRow.state.in_((TaskState.BLOCKED, TaskState.READY, TaskState.WAITING_KEY)),
+            TaskRow.state.in_((TaskState.BLOCKED, *TASK_CLAIMABLE, TaskState.WAITING_KEY)),
         )
         return self._connection.execute(statement.values(state=TaskState.CANCELLED)).rowcount
 

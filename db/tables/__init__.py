@@ -2,7 +2,7 @@
 
 from db.tables.chunks import ChunkingRow, ChunkRow, ContentRow, GrainRow, PageRow, RevisionPagesRow
 from db.tables.documents import DocumentRow, RevisionRow, SectionRow
-from db.tables.jobs import AttemptRow, JobDocumentRow, JobRow, PipelineRow, StepCounterRow, StepRow, TaskRow
+from db.tables.jobs import AttemptRow, JobDocumentRow, JobRow, PipelineRow, ProcessRow, StepCounterRow, StepRow, TaskRow
 from db.tables.results import KeyLeaseRow, PartitionRow, PartRow, ResultRow
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "PartRow",
     "PartitionRow",
     "PipelineRow",
+    "ProcessRow",
     "ResultRow",
     "RevisionPagesRow",
     "RevisionRow",

@@ -114,6 +114,8 @@ class TaskRow(Base):
     attempt: Mapped[int]  # attempts started
     losses: Mapped[int]  # leases lost: two, and it runs alone
     epoch: Mapped[int]  # fencing number of the lease
+    dispatch: Mapped[int]  # number of the latest message; one with another number is dropped
+    dispatched_ms: Mapped[int | None] = mapped_column(BIG)
     lease_owner: Mapped[str | None]
     lease_until_ms: Mapped[int | None] = mapped_column(BIG)
     not_before_ms: Mapped[int | None] = mapped_column(BIG)
@@ -122,6 +124,20 @@ class TaskRow(Base):
     page_ordinal: Mapped[int | None]
     inputs: Mapped[bytes | None]  # of a reduce node: its children, as (level, ordinal) pairs
     scope: Mapped[int | None] = mapped_column(BIG)  # of a fold node: its section; of a merge node: its shard
+
+
+class ProcessRow(Base):
+    """A worker process that beats: what serves which queues now."""
+
+    __tablename__ = "processes"
+
+    owner: Mapped[str] = mapped_column(primary_key=True)  # the nonce on its leases
+    host: Mapped[str]
+    pid: Mapped[int]
+    queues: Mapped[str]
+    slots: Mapped[int]
+    started_ms: Mapped[Big]
+    beat_ms: Mapped[Big]
 
 
 class AttemptRow(Base):

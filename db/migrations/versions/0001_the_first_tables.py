@@ -81,6 +81,17 @@ def upgrade() -> None:
         sa.UniqueConstraint("digest", name=op.f("uq_pipelines_digest")),
     )
     op.create_table(
+        "processes",
+        sa.Column("owner", sa.String(), nullable=False),
+        sa.Column("host", sa.String(), nullable=False),
+        sa.Column("pid", sa.Integer(), nullable=False),
+        sa.Column("queues", sa.String(), nullable=False),
+        sa.Column("slots", sa.Integer(), nullable=False),
+        sa.Column("started_ms", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("beat_ms", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.PrimaryKeyConstraint("owner", name=op.f("pk_processes")),
+    )
+    op.create_table(
         "results",
         sa.Column("key", sa.LargeBinary(length=32), nullable=False),
         sa.Column("op", sa.String(), nullable=False),
@@ -280,6 +291,8 @@ def upgrade() -> None:
         sa.Column("attempt", sa.Integer(), nullable=False),
         sa.Column("losses", sa.Integer(), nullable=False),
         sa.Column("epoch", sa.Integer(), nullable=False),
+        sa.Column("dispatch", sa.Integer(), nullable=False),
+        sa.Column("dispatched_ms", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.Column("lease_owner", sa.String(), nullable=True),
         sa.Column("lease_until_ms", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.Column("not_before_ms", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
@@ -373,6 +386,7 @@ def downgrade() -> None:
     op.drop_table("jobs")
     op.drop_table("chunkings")
     op.drop_table("results")
+    op.drop_table("processes")
     op.drop_table("pipelines")
     op.drop_table("parts")
     op.drop_table("partitions")
