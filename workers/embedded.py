@@ -16,7 +16,7 @@ from workers.commit import Committer
 from workers.execute import Executor, Loader, Work
 from workers.lanes import Lane
 from workers.planning.context import JobContext
-from workers.planning.maps import unblock
+from workers.planning.maps import BATCH_CHUNKS, plan_batch, unblock
 from workers.planning.plan import LOCAL, StepPlan
 from workers.progress import JobProgress, progress
 from workers.reconcile import reconcile
@@ -26,6 +26,7 @@ from workers.transitions import advance
 IDLE_S = 0.05
 TICK_S = 0.25
 UNBLOCK = 1000
+QUICK_BATCH = 1000  # chunks: planned in a few hundredths of a second
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,6 +50,8 @@ class EmbeddedRunner:
         self._loader = Loader(runtime.database, runtime.ops)
         self._lease_ms = int(runtime.settings.lease_s * 1000)
         self._lanes: dict[str, Lane] = {}
+        self._unplanned: list[int] = []  # map steps that this process may have to plan
+        self._planned = False  # has it begun to?
         self._committer = Committer(runtime.database, self._owner, self._ended, lambda: self._in_flight)
         self._executor = Executor(runtime, self._committer.submit)
         self._last_tick = self._last_beat = self._last_reconcile = 0.0
@@ -70,6 +73,9 @@ class EmbeddedRunner:
         """Work until the job ends, pauses or is stopped; gives the job as it then is."""
         context = self._loader.context(self._job_id)
         self._open_lanes(context)
+        with self._database.read() as rows:
+            steps = rows.jobs.steps(self._job_id)
+        self._unplanned = [step.id for step in steps if context.plan_of(step).kind == "map"]
         try:
             while not self._stop.is_set():
                 self._wake.clear()
@@ -79,6 +85,7 @@ class EmbeddedRunner:
                 if self._committer.failure:
                     break
                 moved = self._fill(context)
+                moved |= self._plan(context)
                 if not moved and not self._advance(context):
                     self._wake.wait(IDLE_S)
         finally:
@@ -147,6 +154,19 @@ class EmbeddedRunner:
                     )
                 moved |= unblock(self._database, context, step, before, UNBLOCK) > 0
         return moved
+
+    def _plan(self, context: JobContext) -> bool:
+        """Plan a batch of a map, a small one while a lane could run dry; says whether anything moved.
+
+        The first tasks run while the later ones are written.
+        """
+        if not self._unplanned:
+            return False
+        most = QUICK_BATCH if self._in_flight or not self._planned else BATCH_CHUNKS
+        self._planned = True
+        if not plan_batch(self._database, context, self._unplanned[0], most):
+            self._unplanned.pop(0)
+        return True
 
     def _advance(self, context: JobContext) -> bool:
         moved = self._in_flight == 0 and advance(self._database, context)

@@ -6,23 +6,30 @@ import contextvars
 import queue
 import threading
 import time
+from collections import deque
 
 from workers.app import app
 from workers.execute import Work
 from workers.tasks import Engine, engine, run_task
 
 WINDOW_MOST = 512
-QUICK_S = 0.1  # a window that lasts less than this is too small: claims would cost more than calls
+LASTS_S = 0.2  # a window that does not last so long is too small: claims would cost more than calls
 
 
 class Lane:
-    """The threads of one model's slots and the tasks in flight for them."""
+    """The threads of one model's slots and the tasks in flight for them.
+
+    A thread that takes a task wakes one other if there are more, so that as many work as calls wait, and no more: those
+    awake without need would stand in the interpreter's queue before the ones that claim and commit.
+    """
 
     def __init__(self, name: str, slots: int, window: int) -> None:
         self.name = name
         self.slots = slots
         self.window = window
-        self._inbox: queue.SimpleQueue[tuple[int, int] | None] = queue.SimpleQueue()
+        self._inbox: deque[tuple[int, int]] = deque()
+        self._bell: queue.SimpleQueue[bool] = queue.SimpleQueue()  # rung once wakes one thread; False ends it
+        self._rung = False
         self._held: dict[int, Work] = {}
         self._filled_at = 0.0
         self._threads: list[threading.Thread] = []
@@ -39,15 +46,32 @@ class Lane:
             self._threads.append(thread)
 
     def _serve(self) -> None:
-        while (item := self._inbox.get()) is not None:
-            # The id is for people and logs; Celery would take a random one from the system for every task.
-            run_task.apply(args=item, task_id=f"{item[0]}.{item[1]}", throw=True)
+        while self._bell.get():
+            # Cleared before the inbox is looked at: what is put in later rings again.
+            self._rung = False
+            while (item := self._next()) is not None:
+                # The id is for people and logs; Celery would take a random one from the system for every task.
+                run_task.apply(args=item, task_id=f"{item[0]}.{item[1]}", throw=True)
+
+    def _next(self) -> tuple[int, int] | None:
+        try:
+            item = self._inbox.popleft()
+        except IndexError:
+            return None
+        self._ring()
+        return item
+
+    def _ring(self) -> None:
+        # Two threads may both find it silent and ring twice: one wakes for nothing.
+        if self._inbox and not self._rung:
+            self._rung = True
+            self._bell.put(True)
 
     @property
     def room(self) -> int:
-        """How many more tasks may be in flight: none until half the window is free, so that claims come in batches."""
+        """How many more tasks may be in flight: none until a quarter of the window is free: claims make batches."""
         free = self.window - len(self._held)
-        return free if free * 2 >= self.window else 0
+        return free if free * 4 >= self.window else 0
 
     @property
     def in_flight(self) -> int:
@@ -57,13 +81,13 @@ class Lane:
     def put(self, works: list[Work]) -> None:
         """Take tasks in."""
         now = time.monotonic()
-        if self._filled_at and now - self._filled_at < QUICK_S and len(works) * 2 >= self.window:
+        if self._filled_at and self.window * (now - self._filled_at) < len(works) * LASTS_S:
             self.window = min(WINDOW_MOST, self.window * 2)
         self._filled_at = now
         for work in works:
             self._held[work.claim.id] = work
-        for work in works:
-            self._inbox.put((work.claim.id, work.claim.epoch))
+        self._inbox.extend((work.claim.id, work.claim.epoch) for work in works)
+        self._ring()
 
     def get(self, task_id: int, epoch: int) -> Work | None:
         """The work of a task that is in flight under this epoch."""
@@ -83,16 +107,16 @@ class Lane:
         back: list[Work] = []
         while True:
             try:
-                item = self._inbox.get_nowait()
-            except queue.Empty:
+                item = self._inbox.popleft()
+            except IndexError:
                 return back
-            if item is not None and (work := self._held.pop(item[0], None)):
+            if work := self._held.pop(item[0], None):
                 back.append(work)
 
     def stop(self, timeout_s: float) -> None:
         """End the threads after their present task; wait for them at most so long."""
         for _ in self._threads:
-            self._inbox.put(None)
+            self._bell.put(False)
         deadline = time.monotonic() + timeout_s
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))

@@ -2,43 +2,55 @@
 
 from __future__ import annotations
 
-from db.database import Database
+from db.database import Database, Repositories
 from db.values import NewTask, Step
+from pipeline.states import StepState
 from workers.planning.context import JobContext
 
 BATCH_CHUNKS = 10_000
 
 
 def plan_map(database: Database, context: JobContext, step: Step) -> None:
-    """Write the tasks of a map step from where its planning stands.
+    """Write the tasks of a map step from where its planning stands."""
+    while plan_batch(database, context, step.id, BATCH_CHUNKS):
+        pass
 
-    Each batch is one transaction that moves the step's `planned` by compare-and-set, so two planners do not write one
-    batch twice and a killed one loses at most a batch.
+
+def plan_batch(database: Database, context: JobContext, step_id: int, most: int) -> bool:
+    """Write the next tasks of a map step: about `most`, in whole pages. Says whether this planner has more to write.
+
+    A batch is one transaction that moves the step's `planned` by compare-and-set: two planners do not write one batch
+    twice and a killed one loses at most a batch. The planner that was not first leaves the rest to the other.
     """
-    plan = context.plan_of(step)
-    keys = None if plan.source is not None else plan.keys()
-    selection = context.selection
-    done = step.planned
-    while done < selection.total:
-        first_run = selection.run_at(done)
-        end_run = min(selection.run_at(min(done + BATCH_CHUNKS, selection.total) - 1) + 1, len(selection.runs))
-        after = selection.first(end_run - 1) + selection.runs[end_run - 1][1].chunk_count
-        with database.read() as rows:
-            found = selection.hashes(rows, first_run=first_run, end_run=end_run, skip=plan.skip)
-        tasks = [
-            NewTask(ordinal, keys.key((sha,)) if keys else None, page_id, within)
-            for ordinal, page_id, within, sha in found
-        ]
-        with database.write() as rows:
-            if not rows.jobs.planned(step.id, before=done, after=after):
-                return
-            rows.tasks.add(step.id, tasks)
-            if keys:
-                rows.tasks.resolve_hits(step.id, done, after)
-        done = after
+    with database.read() as rows:
+        step = rows.jobs.step(step_id)
+        if step.state is not StepState.PLANNING:
+            return False
+        after, tasks = _next_tasks(rows, context, step, most)
     with database.write() as rows:
-        if rows.jobs.planned_whole(step.id, selection.total):
+        if not rows.jobs.planned(step.id, before=step.planned, after=after):
+            return False
+        rows.tasks.add(step.id, tasks)
+        if context.plan_of(step).source is None:
+            rows.tasks.resolve_hits(step.id, step.planned, after)
+        if after < context.selection.total:
+            return True
+        if rows.jobs.planned_whole(step.id, context.selection.total):
             rows.results.use(step.id)
+        return False
+
+
+def _next_tasks(rows: Repositories, context: JobContext, step: Step, most: int) -> tuple[int, list[NewTask]]:
+    """How far the next batch goes, and its tasks; those of a map after a map get their keys later."""
+    plan, selection = context.plan_of(step), context.selection
+    if step.planned >= selection.total:
+        return selection.total, []
+    first_run = selection.run_at(step.planned)
+    end_run = selection.run_at(min(step.planned + most, selection.total) - 1) + 1
+    key = None if plan.source is not None else plan.keys().key
+    found = selection.hashes(rows, first_run=first_run, end_run=end_run, skip=plan.skip)
+    tasks = [NewTask(ordinal, key((sha,)) if key else None, page_id, within) for ordinal, page_id, within, sha in found]
+    return selection.first(end_run - 1) + selection.runs[end_run - 1][1].chunk_count, tasks
 
 
 def unblock(database: Database, context: JobContext, step: Step, before: Step, limit: int) -> int:
