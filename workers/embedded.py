@@ -61,13 +61,17 @@ class EmbeddedRunner:
         self._stop.set()
         self._wake.set()
 
-    def run(self, task_id: int, epoch: int) -> None:
-        """Run a task that this process holds under this epoch (workers.tasks.Engine)."""
-        for lane in self._lanes.values():
-            work = lane.get(task_id, epoch)
+    def run(self, rung: Sequence[tuple[int, int]]) -> None:
+        """Run tasks that this process holds, given as (id, epoch) (workers.current.Engine)."""
+        for task_id, epoch in rung:
+            found = (lane.get(task_id, epoch) for lane in self._lanes.values())
+            work = next((item for item in found if item is not None), None)
             if work is not None:
                 self._executor.run(work)
-                return
+
+    def tend(self) -> None:
+        """Look soon at what is to be done."""
+        self._wake.set()
 
     def work(self) -> Job:
         """Work until the job ends, pauses or is stopped; gives the job as it then is."""

@@ -9,8 +9,9 @@ import time
 from collections import deque
 
 from workers.app import app
+from workers.current import Engine, here
 from workers.execute import Work
-from workers.tasks import Engine, engine, run_task
+from workers.tasks import run_task
 
 WINDOW_MOST = 512
 LASTS_S = 0.2  # a window that does not last so long is too small: claims would cost more than calls
@@ -39,7 +40,7 @@ class Lane:
         app.finalize()  # Celery would bind its tasks on first use, and two threads at once may see one half bound
         for number in range(self.slots):
             context = contextvars.copy_context()
-            context.run(engine.set, serve)
+            context.run(here.set, serve)
             thread = threading.Thread(target=context.run, args=(self._serve,), name=f"octavo-{self.name}-{number}")
             thread.daemon = True
             thread.start()
@@ -51,7 +52,7 @@ class Lane:
             self._rung = False
             while (item := self._next()) is not None:
                 # The id is for people and logs; Celery would take a random one from the system for every task.
-                run_task.apply(args=item, task_id=f"{item[0]}.{item[1]}", throw=True)
+                run_task.apply(args=(item,), task_id=f"{item[0]}.{item[1]}", throw=True)
 
     def _next(self) -> tuple[int, int] | None:
         try:

@@ -25,7 +25,6 @@ class Bell:
     dispatch: int
     step_id: int
     ordinal: int
-    priority: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,7 +75,7 @@ class DispatchRepository:
         return self._connection.execute(query.limit(1)).first() is not None
 
     def dispatch(
-        self, step_ids: Sequence[int], *, limit: int, now_ms: int, suspects: bool = False, priority: int = 0
+        self, step_ids: Sequence[int], *, limit: int, now_ms: int, suspects: bool = False
     ) -> list[Bell]:
         """Mark ready tasks that are due as dispatched, in order, and give the messages to be sent after the commit."""
         bells: list[Bell] = []
@@ -92,17 +91,17 @@ class DispatchRepository:
             )
             if self._locks:
                 chosen = chosen.with_for_update(skip_locked=True)
-            bells += self._mark(TaskRow.id.in_(chosen), TaskState.READY, now_ms, priority)
+            bells += self._mark(TaskRow.id.in_(chosen), TaskState.READY, now_ms)
         return bells
 
-    def _mark(self, which: Any, state: TaskState, now_ms: int, priority: int) -> list[Bell]:
+    def _mark(self, which: Any, state: TaskState, now_ms: int) -> list[Bell]:
         statement = (
             update(TaskRow)
             .where(which, TaskRow.state == state)
             .values(state=TaskState.DISPATCHED, dispatch=TaskRow.dispatch + 1, dispatched_ms=now_ms, not_before_ms=None)
             .returning(TaskRow.id, TaskRow.dispatch, TaskRow.step_id, TaskRow.ordinal)
         )
-        found = [Bell(*row, priority) for row in self._connection.execute(statement).all()]
+        found = [Bell(*row) for row in self._connection.execute(statement).all()]
         return sorted(found, key=lambda bell: (bell.step_id, bell.ordinal))
 
     def silent(self, step_ids: Sequence[int], *, before_ms: int) -> int:
@@ -125,7 +124,7 @@ class DispatchRepository:
         )
         if self._locks:
             chosen = chosen.with_for_update(skip_locked=True)
-        return self._mark(TaskRow.id.in_(chosen), TaskState.DISPATCHED, now_ms, 0)
+        return self._mark(TaskRow.id.in_(chosen), TaskState.DISPATCHED, now_ms)
 
     def rung(self, bells: Sequence[tuple[int, int]]) -> list[Claim]:
         """The tasks of messages (id, dispatch) that still count, locked for this transaction, as candidates."""

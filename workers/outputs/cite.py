@@ -42,9 +42,8 @@ class Citation:
 
     def canonical(self) -> dict[str, Json]:
         """For comparing runs: hashes and ordinals, no ids and no names."""
-        current = self.member.document.current
         return {
-            "document": current.text_sha256.hex() if current else "",
+            "document": self.member.text_sha256.hex(),
             "chunk": self.chunk_ordinal,
             "content": self.chunk.content_sha256.hex(),
             "start": self.start,

@@ -24,10 +24,7 @@ def canonical_lines(view: View) -> Iterator[bytes]:
 
     Open the view with `Citation.canonical` and all citations.
     """
-    documents = []
-    for member in view.context.selection.members:
-        revision = member.document.current
-        documents.append(revision.text_sha256.hex() if revision else None)
+    documents = [member.text_sha256.hex() for member in view.context.selection.members]
     steps = [plan.identity().fields() | {"step": plan.name, "kind": plan.kind} for plan in view.context.plans]
     head = {"octavo": 1, "documents": documents, "steps": steps, "shards": shards_for(view.context.selection.total)}
     yield canonical.dumps(head)

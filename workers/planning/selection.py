@@ -20,6 +20,7 @@ class Member:
 
     document: Document
     revision_id: int
+    text_sha256: bytes  # of that revision, which need no longer be the document's current one
     chunking_id: int
     sections: tuple[Section, ...]
     places: tuple[PagePlace, ...]
@@ -93,12 +94,14 @@ def load(rows: Repositories, documents: list[tuple[UUID, int]], chunkings: dict[
         document = rows.documents.get(document_id)
         chunking_id = chunkings[str(document_id)]
         places = rows.documents.pages(revision_id, chunking_id)
-        if document is None or places is None:
+        revision = rows.documents.revision(revision_id)
+        if document is None or revision is None or places is None:
             raise NotFoundError(f"Document {document_id} of this job is gone", hint="ingest it again and run a new job")
         members.append(
             Member(
                 document=document,
                 revision_id=revision_id,
+                text_sha256=revision.text_sha256,
                 chunking_id=chunking_id,
                 sections=tuple(rows.documents.sections(revision_id)),
                 places=tuple(places),

@@ -1,0 +1,117 @@
+"""Sends bells as Celery messages, and finds those that were lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import Any
+
+from celery import Celery
+
+from db.database import Database
+from db.repositories.dispatches import Bell
+from pipeline.ops.kinds import MapOp
+from pipeline.states import StepState
+from workers.clock import now_ms
+from workers.distributed.dispatcher import Ring
+from workers.distributed.queues import queue_for, readable, readable_batch, readable_node
+from workers.execute import Loader
+from workers.outputs.cite import Sections
+from workers.planning.context import JobContext
+from workers.planning.plan import StepPlan
+from workers.tasks import run_task
+
+SENTINEL = "octavo:sentinel"  # while it is there, Redis has not been emptied
+MOST_IN_MESSAGE = 32  # (id, number) pairs: well under 1 KB
+QUIET_MS = 5_000  # a bell that nobody answered so long may be lost
+BATCH = 1_000
+
+
+class Bells:
+    """Rings for tasks over the broker."""
+
+    def __init__(self, app: Celery, provider: Callable[[str], str]) -> None:
+        self._app = app
+        self._provider = provider
+
+    def send(self, ring: Ring) -> None:
+        """Send the messages of one job's bells. One that is lost is sent again by the reconciler."""
+        with self._app.producer_pool.acquire(block=True) as producer:
+            for step_id, bells in groupby(ring.bells, key=lambda bell: bell.step_id):
+                plan = ring.context.plan_of(ring.steps[step_id])
+                queue = queue_for(plan, self._provider(plan.model) if plan.model else "")
+                most = min(MOST_IN_MESSAGE, plan.op.batch) if isinstance(plan.op, MapOp) else 1
+                names = Names(ring.context, plan, ring.steps[step_id].level)
+                run: list[Bell] = list(bells)
+                for at in range(0, len(run), most):
+                    self._message(run[at : at + most], names, queue, producer)
+
+    def _message(self, bells: Sequence[Bell], names: Names, queue: str, producer: Any) -> None:
+        run_task.apply_async(
+            args=[[bell.task_id, bell.dispatch] for bell in bells],
+            task_id=f"{bells[0].task_id}.{bells[0].dispatch}",
+            queue=queue,
+            argsrepr=readable_batch(names.of(bells[0].ordinal), len(bells)),
+            kwargsrepr="",
+            producer=producer,
+        )
+
+
+class Names:
+    """How the tasks of one step read."""
+
+    def __init__(self, context: JobContext, plan: StepPlan, level: int) -> None:
+        self._context = context
+        self._plan = plan
+        self._level = level
+        self._sections = {id(member): Sections(member.sections) for member in context.selection.members}
+
+    def of(self, ordinal: int) -> str:
+        """The name of one task."""
+        members = self._context.selection.members
+        if self._level > 0:
+            title = members[0].document.title if len(members) == 1 else f"{len(members)} documents"
+            return readable_node(title, self._plan.name, self._level, ordinal)
+        place = self._context.selection.locate(ordinal)
+        section = self._sections[id(place.member)].at(place.page.start)
+        return readable(place.member.document.title, section.title if section else "", ordinal, self._plan.name)
+
+
+class Listener:
+    """Finds bells that were lost: Redis was emptied, or its queues hold fewer than were rung."""
+
+    def __init__(self, database: Database, loader: Loader, redis: Any, queues: Sequence[str]) -> None:
+        self._database = database
+        self._loader = loader
+        self._redis = redis
+        self._queues = queues
+
+    def lost(self) -> list[Ring]:
+        """New bells for those that seem lost. A wrong guess costs a message that is dropped."""
+        now = now_ms()
+        flushed = bool(self._redis.set(SENTINEL, "1", nx=True))
+        rings = []
+        with self._database.read() as rows:
+            steps = {
+                job: [step for step in rows.jobs.steps(job) if step.state is not StepState.COMPLETE]
+                for job, _ in rows.dispatches.running()
+            }
+            ids = [step.id for found in steps.values() for step in found]
+            silent = rows.dispatches.silent(ids, before_ms=now if flushed else now - QUIET_MS)
+        if not silent or not (flushed or self._queued() < silent):
+            return []
+        before = now if flushed else now - QUIET_MS
+        for job, found in steps.items():
+            with self._database.write() as rows:
+                bells = rows.dispatches.ring_again(
+                    [step.id for step in found], before_ms=before, now_ms=now, limit=BATCH
+                )
+            if bells:
+                rings.append(Ring(self._loader.context(job), {step.id: step for step in found}, bells))
+        return rings
+
+    def _queued(self) -> int:
+        with self._redis.pipeline(transaction=False) as pipe:
+            for queue in self._queues:
+                pipe.llen(queue)
+            return sum(int(count) for count in pipe.execute())

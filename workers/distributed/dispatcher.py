@@ -1,0 +1,83 @@
+"""The dispatcher: rings for ready tasks, a bounded window for each job, fair between jobs (DESIGN §6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from db.database import Database, Repositories
+from db.repositories.dispatches import Bell
+from db.values import Step
+from pipeline.states import StepState
+from workers.clock import now_ms
+from workers.execute import Loader
+from workers.planning.context import JobContext
+
+LEAST_WINDOW = 4  # so that a job of few slots among many still keeps a worker busy
+ALIVE_MS = 3  # lease times within which a process counts as alive
+
+
+@dataclass(frozen=True, slots=True)
+class Ring:
+    """Bells of one job, to be sent after the commit."""
+
+    context: JobContext
+    steps: Mapping[int, Step]
+    bells: Sequence[Bell]
+
+
+def share(window: int, priorities: Mapping[UUID, int]) -> dict[UUID, int]:
+    """How many tasks each job may have in flight: the window by weight, at least a few each.
+
+    A priority step doubles a job's weight; the others still get their part, so a low one waits but never starves.
+    """
+    weights = {job: 2.0 ** max(-6, min(6, priority)) for job, priority in priorities.items()}
+    whole = sum(weights.values())
+    return {job: max(LEAST_WINDOW, int(window * weight / whole)) for job, weight in weights.items()}
+
+
+class Dispatcher:
+    """Tops up the windows of running jobs. Several processes may do so at once: a job is topped up by one at a time."""
+
+    def __init__(
+        self, database: Database, loader: Loader, window: Callable[[Repositories], int], send: Callable[[Ring], None]
+    ) -> None:
+        self._database = database
+        self._loader = loader
+        self._window = window
+        self._send = send
+
+    def top_up(self) -> int:
+        """Ring for what fits into the windows; gives how many."""
+        with self._database.read() as rows:
+            running = dict(rows.dispatches.running())
+            window = self._window(rows)
+            busy = {job: level for job, level in running.items() if self._wants(rows, job)}
+        rung = 0
+        for job, most in share(window, busy).items():
+            ring = self._ring(job, most)
+            if ring is not None:
+                self._send(ring)
+                rung += len(ring.bells)
+        return rung
+
+    def _wants(self, rows: Repositories, job: UUID) -> bool:
+        ids = [step.id for step in rows.jobs.steps(job) if step.state is not StepState.COMPLETE]
+        return bool(ids) and rows.dispatches.waiting(ids, now_ms=now_ms())
+
+    def _ring(self, job: UUID, most: int) -> Ring | None:
+        context = self._loader.context(job)
+        with self._database.write() as rows:
+            if not rows.dispatches.hold_job(job):
+                return None
+            steps = {step.id: step for step in rows.jobs.steps(job) if step.state is not StepState.COMPLETE}
+            in_flight = rows.dispatches.in_flight(list(steps))
+            room = most - in_flight
+            if room <= 0 or room * 4 < most:  # a top-up for every task would cost more than the tasks
+                return None
+            bells = rows.dispatches.dispatch(list(steps), limit=room, now_ms=now_ms())
+            if not bells and in_flight == 0:
+                # What lost two leases rings only when nothing else of its job is in flight.
+                bells = rows.dispatches.dispatch(list(steps), limit=1, now_ms=now_ms(), suspects=True)
+        return Ring(context, steps, bells) if bells else None
