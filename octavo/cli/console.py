@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pipeline import canonical
+from pipeline import canonical, settings
 from pipeline.errors import OctavoError, StorageError
 from pipeline.ops.values import Json
 
@@ -109,11 +109,20 @@ def show_tracebacks(wanted: bool) -> None:
     """From now on, show where errors come from. Never with the values of variables: they hold the text of books."""
     if wanted:
         _tracebacks.set()
+    else:
+        _tracebacks.clear()
+
+
+def _wants_traceback() -> bool:
+    try:
+        return _tracebacks.is_set() or settings.current({}).debug
+    except OctavoError:  # the settings may be what is wrong
+        return False
 
 
 def complain(error: OctavoError) -> None:
     """An error as `error:`, `cause:` and `hint:` lines."""
-    if _tracebacks.is_set():
+    if _wants_traceback():
         err().print(Text(safe_lines(traceback.format_exc())))
     err().print(Text.assemble(("error: ", "bold red"), safe(error.message)))
     if error.cause:

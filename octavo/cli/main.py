@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from octavo.cli import console, decide, look, run, system
+from octavo.cli import console, decide, look, run, system, worker
 from octavo.cli.exits import Exit as Code
 from octavo.cli.exits import code_of
 from pipeline.errors import OctavoError
@@ -25,6 +25,7 @@ app.command("run")(run.run)
 app.command("ingest")(run.ingest_command)
 app.command("plan")(run.plan)
 app.command("resume")(run.resume)
+app.command("worker")(worker.worker)
 app.command("status")(look.status)
 app.command("jobs")(look.jobs)
 app.command("results")(look.results_command)
@@ -87,7 +88,8 @@ def _dispatch(arguments: list[str] | None) -> int:
     try:
         result = app(args=arguments, standalone_mode=False)
     except typer.Exit as error:
-        return int(error.exit_code)
+        interrupted = error.exit_code == Code.INTERRUPTED  # what Typer makes of a KeyboardInterrupt
+        return _interrupted(error) if interrupted else int(error.exit_code)
     except (typer.Abort, KeyboardInterrupt) as error:
         return _interrupted(error)
     except typer.TyperException as error:

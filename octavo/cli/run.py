@@ -22,6 +22,7 @@ from pipeline.ops.values import Json
 from pipeline.spec import GrainSpec, PipelineSpec
 from pipeline.states import JobState
 from workers.embedded import EmbeddedRunner
+from workers.follow import follow
 from workers.ingest.find import find
 from workers.ingest.ingest import Ingested, Outcome, ingest
 from workers.outputs.job import find_job, view
@@ -220,6 +221,8 @@ def stopping(stop: Callable[[], None]) -> Iterator[threading.Event]:
 
 def work(runtime: Runtime, job: Job, *, quiet: bool) -> Job:
     """Work on a job until it ends. On Ctrl-C: says what is kept and how to go on, raises Interrupted."""
+    if runtime.settings.distributed:
+        return watch_workers(runtime, job, quiet=quiet)
     with Watch(quiet=quiet) as watch:
         runner = EmbeddedRunner(runtime, job.id, on_beat=watch.beat)
         with stopping(runner.stop) as asked:
@@ -230,6 +233,23 @@ def work(runtime: Runtime, job: Job, *, quiet: bool) -> Job:
         console.note(
             f"stopped: {standing.total('done')} of {standing.total('tasks')} tasks are done and kept. "
             f"Go on with: {options.command(runtime, 'resume', str(job.id))}"
+        )
+        raise Interrupted
+    return job
+
+
+def watch_workers(runtime: Runtime, job: Job, *, quiet: bool) -> Job:
+    """Let the workers do a job and look on. Ctrl-C only ends the looking on."""
+    from workers.distributed.worker import ring_control
+
+    ring_control(runtime.settings)
+    leave = threading.Event()
+    with Watch(quiet=quiet) as watch, stopping(leave.set):
+        job = follow(runtime.database, job.id, watch.beat, leave)
+    if leave.is_set() and job.state is JobState.RUNNING:
+        console.note(
+            f"left: the workers go on. Look again with: {options.command(runtime, 'resume', str(job.id))}, "
+            f"or end it with: {options.command(runtime, 'cancel', str(job.id))}"
         )
         raise Interrupted
     return job

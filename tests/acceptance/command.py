@@ -96,7 +96,7 @@ class Cli:
             code = run_guarded(arguments)
         for stream in (out, err):
             stream.flush()
-        return Ended(code, out.buffer.getvalue().decode(), err.buffer.getvalue().decode())  # type: ignore[attr-defined]
+        return Ended(code, out.buffer.getvalue().decode(), err.buffer.getvalue().decode())
 
     def ok(self, *arguments: str | os.PathLike[str], **options: Any) -> Ended:
         """Run, and it must succeed."""
