@@ -34,6 +34,7 @@ class Settings(BaseModel):
 
     state: Path = Path(".octavo")
     database_url: str | None = None  # None: the SQLite file in the state folder
+    redis_url: str | None = None  # with a database on a server: work is done by workers over this broker
     model: str = "extractive"
     tokenizer: str | None = None  # a tokenizer.json, or "characters"; None: the built-in one
     lease_s: Annotated[float, Field(gt=0.2, le=3600)] = 30
@@ -43,6 +44,11 @@ class Settings(BaseModel):
     ops: tuple[str, ...] = ()  # modules with ops of the user's own
     debug: bool = False
     models: dict[str, ModelProfile] = Field(default_factory=lambda: {"extractive": ModelProfile()})
+
+    @property
+    def distributed(self) -> bool:
+        """Is the work done by workers (a database server and a broker), not in this process?"""
+        return self.database_url is not None and self.redis_url is not None
 
     @property
     def url(self) -> str:

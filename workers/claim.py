@@ -29,10 +29,11 @@ def claim(
         found = rows.tasks.candidates(step_ids, now_ms=now, limit=limit, suspects=suspects)
         if not found:
             return Taken([], 0)
-        return _lease(rows, found, owner, now, now + lease_ms)
+        return lease_found(rows, found, owner, now, now + lease_ms)
 
 
-def _lease(rows: Repositories, found: Sequence[Claim], owner: str, now: int, until: int) -> Taken:
+def lease_found(rows: Repositories, found: Sequence[Claim], owner: str, now: int, until: int) -> Taken:
+    """Lease those of the candidates whose key is free; move on the others: hits, or waiting for their key."""
     wanted = [(item.key, item.id, item.epoch) for item in found]
     got = rows.leases.acquire(wanted, owner=owner, now_ms=now, until_ms=until)
     # The memo is asked after the key is held: whoever held it before has committed by then, or never will.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -73,6 +73,13 @@ class Loader:
         if job_id not in self._jobs:
             self._jobs[job_id] = load_context(self._database, self._ops, job_id)
         return self._jobs[job_id]
+
+    def keep(self, jobs: Collection[UUID]) -> None:
+        """Forget all jobs but these: a worker lives for months."""
+        for job_id in [job_id for job_id in self._jobs if job_id not in jobs]:
+            del self._jobs[job_id]
+        for step_id in [step_id for step_id, step in self._steps.items() if step.job_id not in jobs]:
+            del self._steps[step_id]
 
     def step(self, step_id: int) -> Step:
         """A step; its state may be old."""

@@ -17,10 +17,12 @@ MARK = "__octavo_op__"
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def map_op(*, name: str | None = None, version: int | str | None = None) -> Callable[[F], F]:
+def map_op(*, name: str | None = None, version: int | str | None = None, batch: int = 1) -> Callable[[F], F]:
     """Make a function an op over chunks: it takes the chunk's text and keyword parameters, and gives JSON or OpOutput.
 
     Without a version the hash of the function's source is its version, so that editing it re-derives its results.
+    `batch` says that so many chunks are cheaper to do than one message is to send: workers then get several at a time,
+    each still its own row, key, checkpoint, retry and hole.
     """
 
     def mark(function: F) -> F:
@@ -28,7 +30,11 @@ def map_op(*, name: str | None = None, version: int | str | None = None) -> Call
             return _output(function(text, **params))
 
         op = MapOp(
-            name=name or function.__name__, version=_version(function, version), defaults=_defaults(function), run=run
+            name=name or function.__name__,
+            version=_version(function, version),
+            defaults=_defaults(function),
+            run=run,
+            batch=batch,
         )
         setattr(function, MARK, op)
         return function

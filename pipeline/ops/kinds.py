@@ -20,6 +20,7 @@ class MapOp:
     defaults: Params = field(default_factory=dict)
     run: Callable[[str, Params], OpOutput] | None = None
     output: str = "chunks"  # how a pipeline that ends here is shown
+    batch: int = 1  # tasks that one message may ring for; more than one where a call is cheaper than a message
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

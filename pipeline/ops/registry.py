@@ -22,6 +22,7 @@ class Registry:
 
     def __init__(self, ops: Iterable[Op] = BUILTIN) -> None:
         self._ops: dict[str, Op] = {}
+        self.modules: list[str] = []  # those the user named
         for op in ops:
             self.add(op)
 
@@ -30,6 +31,14 @@ class Registry:
         if op.name in self._ops and self._ops[op.name] is not op:
             raise PipelineError(f"Two ops are called {op.name!r}", hint="give one of them another name")
         self._ops[op.name] = op
+
+    def include(self, modules: Iterable[str]) -> None:
+        """Add the ops of modules. Raises PipelineError when one can not be imported or has no ops."""
+        for name in modules:
+            if name not in self.modules:
+                for op in ops_of(_imported(name)):
+                    self.add(op)
+                self.modules.append(name)
 
     def names(self) -> list[str]:
         """The names of all ops."""
@@ -56,9 +65,7 @@ def load(modules: Iterable[str] = ()) -> Registry:
     for entry in entry_points(group=ENTRY_POINTS):
         for op in ops_of(_imported(entry.module)):
             registry.add(op)
-    for name in modules:
-        for op in ops_of(_imported(name)):
-            registry.add(op)
+    registry.include(modules)
     return registry
 
 

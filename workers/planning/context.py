@@ -43,5 +43,6 @@ def load_context(database: Database, ops: Registry, job_id: UUID) -> JobContext:
         job = rows.jobs.get(job_id)
         if job is None:
             raise NotFoundError(f"There is no job {job_id}")
+        ops.include(job.resolved.get("ops", ()))  # those of the run that began it, wherever it goes on
         selection = load(rows, rows.jobs.documents(job_id), job.resolved["chunkings"])
     return JobContext(job, tuple(step_plans(job, ops)), selection)

@@ -40,6 +40,7 @@ def begin_job(
         "steps": resolve(spec, ops, models, model),
         "chunkings": {str(item.document.id): item.chunking_id for item in documents},
         "tokenizer": tokenizer,
+        "ops": list(ops.modules),
     }
     selection = [(item.document.id, item.revision.id) for item in documents]
     selection_sha = canonical.digest([resolved, [[str(document), revision] for document, revision in selection]])

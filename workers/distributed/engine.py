@@ -1,0 +1,166 @@
+"""The engine of a worker process: claims, calls and commits for the slots that Celery gives it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from db.repositories.dispatches import Process
+from pipeline.errors import OctavoError
+from workers.clock import now_ms
+from workers.commit import Committer
+from workers.distributed.claimer import Claimer
+from workers.distributed.tender import Tender
+from workers.execute import Executor, Loader, Work
+from workers.runtime import Runtime
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Identity:
+    """Who a worker process is."""
+
+    owner: str  # the nonce on its leases
+    host: str
+    pid: int
+    queues: str
+    slots: int
+
+
+class Quiet:
+    """Lets many work at once, or one alone."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._many = 0
+        self._one = False
+
+    def enter(self, *, alone: bool) -> None:
+        """Come in when that may be."""
+        with self._condition:
+            self._condition.wait_for(lambda: not self._one and not (alone and self._many))
+            if alone:
+                self._one = True
+            else:
+                self._many += 1
+
+    def leave(self, *, alone: bool) -> None:
+        """Go out."""
+        with self._condition:
+            if alone:
+                self._one = False
+            else:
+                self._many -= 1
+            self._condition.notify_all()
+
+
+class WorkerEngine:
+    """Runs what messages ring for. One a process, made after any fork."""
+
+    def __init__(self, runtime: Runtime, identity: Identity, tender: Tender, loader: Loader) -> None:
+        self._runtime = runtime
+        self._database = runtime.database
+        self._identity = identity
+        self._started = now_ms()
+        self._lease_ms = int(runtime.settings.lease_s * 1000)
+        self._held: dict[tuple[int, int], tuple[Work, threading.Event]] = {}
+        self._quiet = Quiet()
+        self._ending = threading.Event()
+        self._committer = Committer(self._database, identity.owner, self._ended, lambda: len(self._held))
+        self._executor = Executor(runtime, self._committer.submit)
+        self._claimer = Claimer(self._database, loader, identity.owner, self._lease_ms)
+        self._tender = tender
+        self._beats = threading.Thread(target=self._beat_on, name="octavo-beat", daemon=True)
+        self._beats.start()
+
+    def run(self, rung: Sequence[tuple[int, int]]) -> None:
+        """Run tasks given as (id, dispatch); returns when they are committed, or were not to be run."""
+        try:
+            suspects = self._many(rung)
+        except OctavoError as error:
+            log.warning("not claimed", extra={"error": error.message})
+            return  # the bells will be rung again
+        for item in suspects:
+            self._alone(item)
+
+    def tend(self) -> None:
+        """Look soon at what is to be planned and dispatched."""
+        self._tender.wake()
+
+    def _many(self, rung: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        self._quiet.enter(alone=False)
+        try:
+            grant = self._claimer.take(rung)
+            self._work(grant.works)
+        finally:
+            self._quiet.leave(alone=False)
+        return grant.suspects
+
+    def _alone(self, item: tuple[int, int]) -> None:
+        self._quiet.enter(alone=True)
+        try:
+            self._work(self._claimer.alone([item]))
+        finally:
+            self._quiet.leave(alone=True)
+
+    def _work(self, works: Sequence[Work]) -> None:
+        waits = []
+        for work in works:
+            done = threading.Event()
+            self._held[work.claim.id, work.claim.epoch] = (work, done)
+            waits.append(done)
+        for work in works:
+            self._executor.run(work)
+        for done in waits:
+            done.wait()
+
+    def _ended(self, works: Sequence[Work]) -> None:
+        for work in works:
+            found = self._held.pop((work.claim.id, work.claim.epoch), None)
+            if found is not None:
+                found[1].set()
+        self._tender.wake()
+
+    def _beat_on(self) -> None:
+        while True:
+            try:
+                self._beat()
+            except OctavoError as error:
+                log.warning("no beat", extra={"error": error.message})
+            if self._ending.wait(self._lease_ms / 3000):
+                return
+
+    def _beat(self) -> None:
+        """Say that the process lives and hold its leases, but no call past its deadline."""
+        now = now_ms()
+        held = [work for work, _ in list(self._held.values()) if now - work.begun_ms < work.plan.timeout_s * 1000]
+        me = self._identity
+        process = Process(
+            owner=me.owner,
+            host=me.host,
+            pid=me.pid,
+            queues=me.queues,
+            slots=me.slots,
+            started_ms=self._started,
+            beat_ms=now,
+        )
+        with self._database.write() as rows:
+            rows.dispatches.beat(process)
+            rows.tasks.renew(me.owner, [work.claim.id for work in held], now + self._lease_ms)
+            rows.leases.renew(me.owner, [work.claim.key for work in held], now + self._lease_ms)
+
+    def close(self) -> None:
+        """Commit what is in hand and leave. Celery has let the running tasks end before."""
+        self._claimer.close()
+        self._committer.close()
+        self._tender.close()
+        self._ending.set()
+        self._beats.join()
+        try:
+            with self._database.write() as rows:
+                rows.dispatches.leave(self._identity.owner)
+        except OctavoError as error:
+            log.warning("not signed off", extra={"error": error.message})

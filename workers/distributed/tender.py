@@ -1,0 +1,150 @@
+"""The tender of a worker process: plans, tops up windows, takes back what is lost. Every worker has one.
+
+Whatever two tenders do at once is decided by compare-and-set and SKIP LOCKED in the database (DESIGN §6).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+import time
+from collections.abc import Callable
+from uuid import UUID
+
+from db.database import Database
+from pipeline.errors import OctavoError
+from pipeline.states import StepState
+from workers.clock import now_ms
+from workers.distributed.bells import Bells, Listener
+from workers.distributed.dispatcher import Dispatcher
+from workers.execute import Loader
+from workers.planning.maps import unblock
+from workers.reconcile import reconcile
+from workers.transitions import advance
+
+log = logging.getLogger(__name__)
+
+SHORTEST_S = 0.02  # between two rounds: bells come in batches
+UNBLOCK = 1000
+STALE_LEASES = 20  # lease times after which a process that is gone is forgotten
+LATE_S = 3.0  # a step that its planner has not planned so long is planned by anyone
+
+
+class Tender:
+    """A thread that tends all running jobs."""
+
+    def __init__(
+        self,
+        database: Database,
+        loader: Loader,
+        dispatcher: Dispatcher,
+        bells: Bells,
+        listener: Listener,
+        *,
+        owner: str,
+        reconcile_s: float,
+        lease_s: float,
+        failed: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._database = database
+        self._loader = loader
+        self._dispatcher = dispatcher
+        self._bells = bells
+        self._listener = listener
+        self._owner = owner
+        self._reconcile_s = reconcile_s
+        self._lease_s = lease_s
+        self._failed = failed
+        self._wake = threading.Event()
+        self._ending = threading.Event()
+        self._reconciled = 0.0
+        self._seen: dict[UUID, float] = {}  # when a job was first seen with a step to plan
+        self._thread = threading.Thread(target=self._serve, name="octavo-tend", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Look soon."""
+        self._wake.set()
+
+    def close(self) -> None:
+        """End after the present round."""
+        self._ending.set()
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _serve(self) -> None:
+        while not self._ending.is_set():
+            self._wake.clear()
+            try:
+                moved = self.round()
+            except OctavoError as error:
+                log.warning("round failed", extra={"error": error.message})
+                moved = False
+            except Exception:
+                # Redis away, a message refused: the next round tries again, and says so again.
+                log.exception("round failed")
+                moved = False
+            self._ending.wait(SHORTEST_S)
+            if not moved:
+                self._wake.wait(self._reconcile_s)
+
+    def round(self) -> bool:
+        """Plan, unblock, ring; now and then reconcile. Says whether anything moved."""
+        now = time.monotonic()
+        if now - self._reconciled >= self._reconcile_s:
+            self._reconciled = now
+            self._reconcile()
+        with self._database.read() as rows:
+            running = [job for job, _ in rows.dispatches.running()]
+        moved = False
+        for job in running:
+            moved |= self._tend(job)
+        return self._dispatcher.top_up() > 0 or moved
+
+    def _tend(self, job: UUID) -> bool:
+        try:
+            context = self._loader.context(job)
+        except OctavoError as error:
+            log.warning("job can not be tended here", extra={"job": str(job), "error": error.message})
+            return False
+        with self._database.read() as rows:
+            steps = rows.jobs.steps(job)
+            idle = not any(
+                rows.dispatches.waiting([step.id], now_ms=now_ms()) for step in steps if step.state is StepState.RUNNING
+            )
+        moved = False
+        for step in steps:
+            plan = context.plan_of(step)
+            if plan.kind == "map" and plan.source is not None and step.state is not StepState.COMPLETE:
+                before = next(item for item in steps if item.position == plan.source and item.level == 0)
+                moved |= unblock(self._database, context, step, before, UNBLOCK) > 0
+        if not any(step.state is StepState.PLANNING for step in steps):
+            self._seen.pop(job, None)
+        elif not self._plans(job):
+            return moved
+        return (advance(self._database, context) if idle else False) or moved
+
+    def _plans(self, job: UUID) -> bool:
+        """Is it this process that plans the job? One is enough; any other does when that one is late."""
+        since = self._seen.setdefault(job, time.monotonic())
+        with self._database.read() as rows:
+            alive = rows.dispatches.processes(since_ms=now_ms() - int(self._lease_s * 1000))
+        owners = [process.owner for process in alive] or [self._owner]
+        chosen = max(owners, key=lambda owner: hashlib.sha256(job.bytes + owner.encode()).digest())
+        return chosen == self._owner or time.monotonic() - since > LATE_S
+
+    def _reconcile(self) -> None:
+        reconcile(self._database, dead=lambda _owners: (), patience=0)
+        for ring in self._listener.lost():
+            self._bells.send(ring)
+        with self._database.read() as rows:
+            running = {job for job, _ in rows.dispatches.running()}
+        self._loader.keep(running)
+        self._seen = {job: since for job, since in self._seen.items() if job in running}
+        with self._database.write() as rows:
+            rows.dispatches.forget(before_ms=now_ms() - int(self._lease_s * 1000 * STALE_LEASES))

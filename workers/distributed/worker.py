@@ -1,0 +1,162 @@
+"""A worker process: Celery's, with Octavo's engine in it. `octavo worker` starts it, plain `celery` may too."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import redis
+from celery import Celery
+from celery.signals import worker_init, worker_process_init, worker_process_shutdown, worker_shutdown
+
+from db.database import Repositories
+from pipeline import settings as settings_module
+from pipeline.errors import SettingsError
+from pipeline.settings import Settings
+from workers import current
+from workers.app import app
+from workers.clock import now_ms
+from workers.distributed.bells import Bells, Listener
+from workers.distributed.dispatcher import Dispatcher
+from workers.distributed.engine import Identity, WorkerEngine
+from workers.distributed.queues import QUEUES
+from workers.distributed.tender import Tender
+from workers.execute import Loader
+from workers.runtime import Runtime
+
+WINDOW_CACHE_MS = 1_000
+
+
+def connect(made: Celery, settings: Settings) -> None:
+    """Point the Celery app at the broker. Raises SettingsError when there is none."""
+    if settings.redis_url is None or settings.database_url is None:
+        raise SettingsError(
+            "Workers need a database server and a broker",
+            hint="set OCTAVO_DATABASE_URL and OCTAVO_REDIS_URL, or let octavo up bring both",
+        )
+    made.conf.broker_url = settings.redis_url
+    made.conf.broker_connection_max_retries = None
+    made.conf.broker_transport_options = {"socket_keepalive": True, "health_check_interval": 25}
+
+
+def window(runtime: Runtime) -> Callable[[Repositories], int]:
+    """The tasks that may be in flight: a few for each slot of the processes that are alive."""
+    seen: list[int] = [0, 0]
+
+    def slots(rows: Repositories) -> int:
+        now = now_ms()
+        if now - seen[0] > WINDOW_CACHE_MS:
+            alive = rows.dispatches.processes(since_ms=now - int(runtime.settings.lease_s * 1000))
+            seen[:] = [now, sum(process.slots for process in alive)]
+        return max(8, int(seen[1] * runtime.settings.window_per_slot))
+
+    return slots
+
+
+def provider_of(runtime: Runtime) -> Callable[[str], str]:
+    """The provider of a model's profile, by name."""
+    return lambda name: runtime.settings.models[name].provider if name in runtime.settings.models else ""
+
+
+def ring_control(settings: Settings) -> None:
+    """Tell the workers that a job has begun or changed, so that none waits for its next look."""
+    connect(app, settings)
+    from workers.distributed.queues import CONTROL
+    from workers.tasks import tend
+
+    tend.apply_async(args=[], queue=CONTROL, argsrepr="a job has changed", kwargsrepr="")
+
+
+@dataclass(slots=True)
+class Serving:
+    """What one process serves with."""
+
+    runtime: Runtime
+    engine: WorkerEngine
+    broker: Any
+
+    def close(self) -> None:
+        """Commit what is in hand, leave, let go."""
+        current.serve_process(None)
+        self.engine.close()
+        self.broker.close()
+        self.runtime.close()
+
+
+def serve(settings: Settings, *, queues: Sequence[str], slots: int) -> Serving:
+    """Make this process's engine. After any fork: connections and threads are never shared over one."""
+    runtime = Runtime(settings)
+    owner = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+    loader = Loader(runtime.database, runtime.ops)
+    bells = Bells(app, provider_of(runtime))
+    broker = redis.Redis.from_url(settings.redis_url or "")
+    tender = Tender(
+        runtime.database,
+        loader,
+        Dispatcher(runtime.database, loader, window(runtime), bells.send),
+        bells,
+        Listener(runtime.database, loader, broker, QUEUES),
+        owner=owner,
+        reconcile_s=settings.reconcile_s,
+        lease_s=settings.lease_s,
+    )
+    identity = Identity(owner=owner, host=socket.gethostname(), pid=os.getpid(), queues=",".join(queues), slots=slots)
+    engine = WorkerEngine(runtime, identity, tender, loader)
+    current.serve_process(engine)
+    tender.start()
+    return Serving(runtime=runtime, engine=engine, broker=broker)
+
+
+@dataclass(slots=True)
+class _Plan:
+    """How this process is to serve, as `octavo worker` said; plain `celery` takes it from the environment."""
+
+    settings: Settings | None = None
+    queues: Sequence[str] = QUEUES
+    slots: int = 0
+    serving: Serving | None = None
+
+
+_plan = _Plan()
+
+
+def run(settings: Settings, *, queues: Sequence[str], slots: int, pool: str, loglevel: str = "WARNING") -> int:
+    """Run a Celery worker until it is told to end; a first SIGTERM or Ctrl-C lets running tasks end (warm)."""
+    connect(app, settings)
+    _plan.settings, _plan.queues, _plan.slots = settings, queues, slots
+    arguments = ["worker", f"--pool={pool}", f"--concurrency={slots}", f"--queues={','.join(queues)}"]
+    arguments += [f"--loglevel={loglevel}", f"--hostname=octavo-{secrets.token_hex(3)}@%h", "--without-gossip"]
+    app.worker_main([*arguments, "--without-mingle", "-E"])
+    return 0
+
+
+def _begin(slots: int) -> None:
+    settings = _plan.settings or settings_module.current({})
+    connect(app, settings)
+    _plan.serving = serve(settings, queues=_plan.queues, slots=slots)
+
+
+def _on_init(sender: Any = None, **_: Any) -> None:
+    # A prefork parent only forks: a connection or thread made here would be in every child.
+    if sender is not None and "prefork" not in str(getattr(sender, "pool_cls", "")):
+        _begin(_plan.slots or int(getattr(sender, "concurrency", 0) or 1))
+
+
+def _on_fork(**_: Any) -> None:
+    _begin(1)
+
+
+def _on_end(**_: Any) -> None:
+    if _plan.serving is not None:
+        serving, _plan.serving = _plan.serving, None
+        serving.close()
+
+
+worker_init.connect(_on_init, weak=False)
+worker_process_init.connect(_on_fork, weak=False)
+worker_shutdown.connect(_on_end, weak=False)
+worker_process_shutdown.connect(_on_end, weak=False)

@@ -1,0 +1,1 @@
+"""The process supervisor behind `octavo up`: starts what is missing, watches it, stops it in order."""
