@@ -18,6 +18,10 @@ class Exit(IntEnum):
     INTERRUPTED = 130  # Ctrl-C: what is committed is kept
 
 
+class Interrupted(KeyboardInterrupt):
+    """The person pressed Ctrl-C and was told what is kept and how to go on."""
+
+
 def code_of(error: OctavoError) -> Exit:
     """The exit code of an error."""
     if isinstance(error, NotFoundError):

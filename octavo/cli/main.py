@@ -88,10 +88,9 @@ def _dispatch(arguments: list[str] | None) -> int:
     try:
         result = app(args=arguments, standalone_mode=False)
     except typer.Exit as error:
-        interrupted = error.exit_code == Code.INTERRUPTED  # what Typer makes of a KeyboardInterrupt
-        return _interrupted(error) if interrupted else int(error.exit_code)
-    except (typer.Abort, KeyboardInterrupt) as error:
-        return _interrupted(error)
+        return int(error.exit_code)
+    except (typer.Abort, KeyboardInterrupt):
+        return Code.INTERRUPTED
     except typer.TyperException as error:
         return _misused(error)
     return result if isinstance(result, int) else Code.OK
@@ -100,13 +99,6 @@ def _dispatch(arguments: list[str] | None) -> int:
 def _failed(error: OctavoError, code: int) -> int:
     console.complain(error)
     return code
-
-
-def _interrupted(error: BaseException) -> int:
-    told = any(isinstance(cause, run.Interrupted) for cause in (error, error.__cause__, error.__context__))
-    if not told:
-        console.note("interrupted: what was committed is kept, and the same command goes on from there")
-    return Code.INTERRUPTED
 
 
 def _misused(error: typer.TyperException) -> int:

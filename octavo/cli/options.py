@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+from octavo.cli import console
+from octavo.cli.exits import Interrupted
 from pipeline import settings
 from pipeline.spec import GrainSpec, PipelineSpec, load
 from workers.runtime import Runtime
@@ -50,6 +52,11 @@ def runtime(
     )
     try:
         yield made
+    except Interrupted:
+        raise
+    except KeyboardInterrupt:
+        console.note("interrupted: what was committed is kept, and the same command goes on from there")
+        raise
     finally:
         made.close()
 

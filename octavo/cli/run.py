@@ -15,7 +15,7 @@ import typer
 
 from db.values import Job
 from octavo.cli import console, options, show
-from octavo.cli.exits import Exit
+from octavo.cli.exits import Exit, Interrupted
 from octavo.cli.watch import Watch
 from pipeline.errors import ReadError
 from pipeline.ops.values import Json
@@ -194,10 +194,6 @@ def begin(runtime: Runtime, spec: PipelineSpec, documents: list[Ingested]) -> tu
         model=runtime.settings.model,
         tokenizer=cutting.counter.name,
     )
-
-
-class Interrupted(KeyboardInterrupt):
-    """The person pressed Ctrl-C; what is committed is kept."""
 
 
 @contextmanager

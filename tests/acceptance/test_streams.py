@@ -158,7 +158,7 @@ def test_a_job_paused_from_outside_stops_and_goes_on(cli: Cli) -> None:
 
 
 def test_control_characters_reach_no_terminal(cli: Cli) -> None:
-    evil = "Chapter 1\n\nTom \x1b[31mBell\x07 came\u202e to Port Averil. Tom \x1b[31mBell\x07 stayed in Port Averil all his days.\n"
+    evil = "Chapter 1\n\nTom \x1b[1mBell\x07 came\u202e to Port Averil, and Tom Bell stayed there for good.\n"
     (cli.folder / "evil\x1b.txt").write_text(evil)
     cli.ok("ingest", "evil\x1b.txt")
     for command in ("run evil\x1b.txt", "status", "chunks evil\x1b.txt", "results", "jobs"):
@@ -181,4 +181,5 @@ def test_debug_shows_where_an_error_came_from(cli: Cli) -> None:
     ended = cli.run("--debug", "run", "none.txt")
     assert ended.code == 1
     assert "Traceback" in ended.err
+    assert "Traceback" in cli.run("run", "none.txt", environment={"OCTAVO_DEBUG": "1"}).err
     cli.refused("run", "none.txt", code=1, says="none.txt")
