@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import queue
 import threading
 import time
 from collections import deque
 
+from pipeline.ops.kinds import MapOp
 from workers.app import app
 from workers.current import Engine, here
 from workers.execute import Work
+from workers.planning.plan import StepPlan
 from workers.tasks import run_task
 
 WINDOW_MOST = 512
@@ -50,17 +53,25 @@ class Lane:
         while self._bell.get():
             # Cleared before the inbox is looked at: what is put in later rings again.
             self._rung = False
-            while (item := self._next()) is not None:
+            while rung := self._next():
                 # The id is for people and logs; Celery would take a random one from the system for every task.
-                run_task.apply(args=(item,), task_id=f"{item[0]}.{item[1]}", throw=True)
+                run_task.apply(args=rung, task_id=f"{rung[0][0]}.{rung[0][1]}", throw=True)
 
-    def _next(self) -> tuple[int, int] | None:
-        try:
-            item = self._inbox.popleft()
-        except IndexError:
-            return None
+    def _next(self) -> list[tuple[int, int]]:
+        """One task, or several of a step whose op says that they are cheaper than a message (MapOp.batch)."""
+        rung: list[tuple[int, int]] = []
+        with contextlib.suppress(IndexError):
+            rung.append(self._inbox.popleft())
+            plan = self._plan_of(rung[0])
+            most = plan.op.batch if plan and isinstance(plan.op, MapOp) else 1
+            while len(rung) < most and self._plan_of(self._inbox[0]) is plan:
+                rung.append(self._inbox.popleft())
         self._ring()
-        return item
+        return rung
+
+    def _plan_of(self, item: tuple[int, int]) -> StepPlan | None:
+        work = self._held.get(item[0])
+        return work.plan if work is not None else None
 
     def _ring(self) -> None:
         # Two threads may both find it silent and ring twice: one wakes for nothing.

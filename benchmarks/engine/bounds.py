@@ -34,12 +34,12 @@ class Bound:
 
 def rate(measured: Measured) -> float:
     """Chunks a second."""
-    return float(measured["chunks"] / measured["wall"])
+    return float(measured["chunks"]) / float(measured["wall"])
 
 
 def median(rounds: Sequence[Measured], what: str, name: str) -> float:
     """The median of one figure of one part over rounds."""
-    return statistics.median(found[what][name] for found in rounds)
+    return float(statistics.median(found[what][name] for found in rounds))
 
 
 def engine_bounds(

@@ -43,6 +43,7 @@ def long(kind: str, book: Path, folder: Path) -> dict[str, object]:
 def main() -> None:
     """Run what the command line names."""
     what, kind, book, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3]), Path(sys.argv[4])
+    folder.mkdir(exist_ok=True)
     if what == "long":
         found = long(kind, book, folder)
     elif what.startswith("octavo"):

@@ -16,3 +16,9 @@ def bench_http(text: str, prompt: str = "A") -> str:  # noqa: ARG001  # the prom
 def bench_noop(text: str, prompt: str = "A") -> str:  # noqa: ARG001
     """Nothing."""
     return calls.nothing(text)
+
+
+@map_op(name="bench_quick", version=1, batch=16)
+def bench_quick(text: str, prompt: str = "A") -> str:  # noqa: ARG001
+    """Nothing, by an op that says it is cheaper than a message."""
+    return calls.nothing(text)
