@@ -21,9 +21,35 @@ HAN_PLACES = ("渡口", "南城", "青石桥", "药铺")
 
 
 HAN_DEEDS = (
-    "听了便走 只是摇头 忽然站起身来 叹了一口气 又问了一遍 把门关上 望着江水 却不肯信 也笑了 便坐下吃茶 正要开口 大怒 接过信来 向前一步 拿起灯笼 "
-    "早已睡着 还在想心事 急忙追出去 心里明白 从不喝酒 最怕下雨 答应下来 依旧沉默 披衣出门 到天亮才回 手里提着刀 慢慢走远 立刻认出了他"
-).split()
+    "听了便走",
+    "只是摇头",
+    "忽然站起身来",
+    "叹了一口气",
+    "又问了一遍",
+    "把门关上",
+    "望着江水",
+    "却不肯信",
+    "也笑了",
+    "便坐下吃茶",
+    "正要开口",
+    "大怒",
+    "接过信来",
+    "向前一步",
+    "拿起灯笼",
+    "早已睡着",
+    "还在想心事",
+    "急忙追出去",
+    "心里明白",
+    "从不喝酒",
+    "最怕下雨",
+    "答应下来",
+    "依旧沉默",
+    "披衣出门",
+    "到天亮才回",
+    "手里提着刀",
+    "慢慢走远",
+    "立刻认出了他",
+)
 
 
 def han_novel(numbers: list[int]) -> str:
@@ -31,19 +57,14 @@ def han_novel(numbers: list[int]) -> str:
     digits = "零一二三四五六七八九十"
     parts = []
     for number in numbers:
-        name = (
-            digits[number]
-            if number <= 10
-            else f"十{digits[number % 10]}"
-            if number < 20
-            else f"九十{digits[number % 10]}"
-        )
+        tens = "" if number <= 10 else "十" if number < 20 else "九十"
+        name = tens + digits[number if number <= 10 else number % 10]
         parts.append(f"第{name}回 {HAN_PLACES[number % 4]}夜话\n\n")
         for at in range(4):
             who, other = HAN_PEOPLE[(number + at) % 4], HAN_PEOPLE[(number * 3 + at + 1) % 4]
             place = HAN_PLACES[(number + at * 2) % 4]
             deeds = [
-                f"{HAN_PEOPLE[(number * step + at) % 4]}{HAN_DEEDS[(number * 5 + at * 7 + step * 3) % len(HAN_DEEDS)]}。"
+                HAN_PEOPLE[(number * step + at) % 4] + HAN_DEEDS[(number * 5 + at * 7 + step * 3) % 28] + "。"
                 for step in range(1, 9)
             ]
             parts.append(f"　　{''.join(deeds)}{who}在{place}等了{number * 7 + at}个时辰，与{other}说话。\n\n")
