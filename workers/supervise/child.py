@@ -23,7 +23,7 @@ class Child:
             if value is None:
                 environment.pop(name, None)
         user = service.user if service.user is not None and os.geteuid() == 0 else None
-        self._process = subprocess.Popen(
+        self._process = subprocess.Popen(  # noqa: S603  # its whole purpose: the argv is built by this package
             service.argv,
             env=environment,
             cwd=service.folder,
@@ -34,7 +34,7 @@ class Child:
             user=user,
             group=user,
             extra_groups=[] if user is not None else None,
-            preexec_fn=death_signal(service.orphan_signal),  # noqa: PLW1509 # the supervisor has one thread
+            preexec_fn=death_signal(service.orphan_signal),  # safe: the supervisor has one thread
         )
         assert self._process.stdout is not None
         self.reader = LineReader(self._process.stdout.fileno())
@@ -44,7 +44,7 @@ class Child:
         """None while it runs; below zero when a signal ended it. Reaps it."""
         return self._process.poll()
 
-    def signal(self, wanted: signal.Signals) -> None:
+    def send(self, wanted: signal.Signals) -> None:
         """Send the process a signal, unless it has ended."""
         self._process.send_signal(wanted)  # polls before: an ended child's id is never signalled
 

@@ -42,7 +42,7 @@ class Guardian:
     """The process that ends the children when this one is gone. It knows them by their process id and session."""
 
     def __init__(self) -> None:
-        self._process = subprocess.Popen(
+        self._process = subprocess.Popen(  # noqa: S603  # this Python, and a file of this package
             [sys.executable, "-I", "-S", str(GUARDIAN)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,

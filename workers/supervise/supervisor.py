@@ -143,7 +143,6 @@ class Supervisor:
 
     def _stop_all(self) -> None:
         """Lowest `stops` first; each group has its time, then it is killed."""
-        at_first = self._asked
         for order in sorted({watched.service.stops for watched in self._watched.values()}):
             group = [watched for watched in self._watched.values() if watched.service.stops == order]
             for watched in group:
@@ -151,7 +150,7 @@ class Supervisor:
             while any(watched.child for watched in group):
                 self._read(TURN_S)
                 for watched in group:
-                    watched.hurry(kill=self._asked > max(1, at_first))
+                    watched.hurry(kill=self._asked > 1)
                     watched.reap(self._forget)
         self._selector.close()
         if self._guardian:
@@ -164,7 +163,7 @@ class Supervisor:
         for end in (reading, writing):
             os.set_blocking(end, False)
 
-        def ask(number: int, frame: FrameType | None) -> None:
+        def ask(_number: int, _frame: FrameType | None) -> None:
             self._asked += 1
 
         before = {wanted: signal.signal(wanted, ask) for wanted in STOPPING}

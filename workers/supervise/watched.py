@@ -83,7 +83,7 @@ class Watched:
         """Ask it to stop; it is not started again."""
         self._stopping = True
         if self.child is not None:
-            self.child.signal(self.service.stop_signal)
+            self.child.send(self.service.stop_signal)
             self._kill_at = time.monotonic() + self.service.stop_s
         elif self.status in (Status.WAITING, Status.BACKING_OFF):
             self._become(Status.STOPPED, "is not started")
