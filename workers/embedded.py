@@ -52,6 +52,7 @@ class EmbeddedRunner:
         self._lanes: dict[str, Lane] = {}
         self._unplanned: list[int] = []  # map steps that this process may have to plan
         self._planned = False  # has it begun to?
+        self._more = False  # did the last claim get as many tasks as it asked for?
         self._committer = Committer(runtime.database, self._owner, self._ended, lambda: self._in_flight)
         self._executor = Executor(runtime, self._committer.submit)
         self._last_tick = self._last_beat = self._last_reconcile = 0.0
@@ -139,6 +140,7 @@ class EmbeddedRunner:
         taken = claim(
             self._database, step_ids, limit=limit, owner=self._owner, lease_ms=self._lease_ms, suspects=suspects
         )
+        self._more = len(taken.claims) + taken.moved >= limit
         if taken.claims:
             lane.put(self._loader.load(taken.claims))
         return bool(taken.claims) or taken.moved > 0
@@ -160,11 +162,12 @@ class EmbeddedRunner:
         return moved
 
     def _plan(self, context: JobContext) -> bool:
-        """Plan a batch of a map, a small one while a lane could run dry; says whether anything moved.
+        """Plan a batch of a map while no lane could run dry of it; says whether anything moved.
 
         The first tasks run while the later ones are written.
         """
-        if not self._unplanned:
+        dry = any(lane.in_flight and not lane.stocked for lane in self._lanes.values())
+        if not self._unplanned or (dry and self._more):
             return False
         most = QUICK_BATCH if self._in_flight or not self._planned else BATCH_CHUNKS
         self._planned = True

@@ -18,6 +18,7 @@ from workers.tasks import run_task
 
 WINDOW_MOST = 512
 LASTS_S = 0.2  # a window that does not last so long is too small: claims would cost more than calls
+STOCK_S = 0.1  # a lane whose tasks last so long, or lasted, leaves time for planning
 
 
 class Lane:
@@ -36,6 +37,7 @@ class Lane:
         self._rung = False
         self._held: dict[int, Work] = {}
         self._filled_at = 0.0
+        self._pace_s = 0.0  # between two tasks' ends, as it was of late
         self._threads: list[threading.Thread] = []
 
     def start(self, serve: Engine) -> None:
@@ -86,6 +88,11 @@ class Lane:
         return free if free * 4 >= self.window else 0
 
     @property
+    def stocked(self) -> bool:
+        """Have its slots work for a while? Then there is time to plan more."""
+        return bool(self._inbox) and time.monotonic() - self._filled_at + len(self._inbox) * self._pace_s > STOCK_S
+
+    @property
     def in_flight(self) -> int:
         """Tasks taken and not committed."""
         return len(self._held)
@@ -93,8 +100,10 @@ class Lane:
     def put(self, works: list[Work]) -> None:
         """Take tasks in."""
         now = time.monotonic()
-        if self._filled_at and self.window * (now - self._filled_at) < len(works) * LASTS_S:
-            self.window = min(WINDOW_MOST, self.window * 2)
+        if self._filled_at:
+            self._pace_s = (now - self._filled_at) / len(works)
+            if self.window * self._pace_s < LASTS_S:
+                self.window = min(WINDOW_MOST, self.window * 2)
         self._filled_at = now
         for work in works:
             self._held[work.claim.id] = work
