@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+
+OLD_S = 86_400
 
 
 class ProcessLock:
@@ -20,9 +23,17 @@ class ProcessLock:
         self.owner = f"{os.getpid()}-{secrets.token_hex(6)}"
         self._lock = FileLock(self._path(self.owner), thread_local=False)
         self._lock.acquire(blocking=False)
+        self._sweep()
 
     def _path(self, owner: str) -> Path:
         return self._folder / f"{owner}.lock"
+
+    def _sweep(self) -> None:
+        """Remove what killed processes left long ago. A young file may be one that its process is about to lock."""
+        for path in self._folder.glob("*.lock"):
+            with contextlib.suppress(OSError):
+                if time.time() - path.stat().st_mtime > OLD_S and self._is_free(path.stem):
+                    path.unlink(missing_ok=True)
 
     def dead(self, owners: Iterable[str]) -> list[str]:
         """Those of the owners whose process is gone: their lock is free, or their lock file is."""
@@ -37,7 +48,6 @@ class ProcessLock:
             probe.acquire(blocking=False)
         except Timeout:
             return False
-        # The file goes only after its leases are void: till then it would be found free again, which is right too.
         probe.release()
         return True
 

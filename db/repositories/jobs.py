@@ -35,11 +35,16 @@ class JobRepository:
         self._connection = connection
 
     def pipeline(self, *, name: str, digest: bytes, spec: dict[str, Json]) -> int:
-        """The id of a pipeline's version; stored where it is not there."""
+        """The id of a pipeline's version; stored where it is not there.
+
+        Its row stays locked to the end of the transaction, so that of two processes that begin the same job one begins
+        it and the other finds it. (On SQLite a write transaction is alone anyhow.)
+        """
         self._connection.execute(
             insert_new(self._connection, PipelineRow), {"name": name, "digest": digest, "spec": spec}
         )
-        return self._connection.execute(select(PipelineRow.id).where(PipelineRow.digest == digest)).scalar_one()
+        query = select(PipelineRow.id).where(PipelineRow.digest == digest).with_for_update()
+        return self._connection.execute(query).scalar_one()
 
     def add(
         self,

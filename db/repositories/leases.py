@@ -60,11 +60,17 @@ class LeaseRepository:
         return got
 
     def _take_over(self, rows: Sequence[tuple[bytes, int, int, str, int]], now_ms: int) -> set[int]:
+        """Those of the rows whose key had a lease that ran out. Waits for nobody: others may wait for what we hold."""
+        by_key = {row[0]: row for row in rows}
         got: set[int] = set()
-        for row in rows:
-            statement = update(KeyLeaseRow).where(KeyLeaseRow.key == row[0], KeyLeaseRow.until_ms < now_ms)
-            if self._connection.execute(statement.values(dict(zip(_LEASE, row, strict=True)))).rowcount == 1:
-                got.add(row[1])
+        for part in batches(list(by_key)):
+            query = select(KeyLeaseRow.key).where(KeyLeaseRow.key.in_(part), KeyLeaseRow.until_ms < now_ms)
+            if self._connection.dialect.name == "postgresql":
+                query = query.with_for_update(skip_locked=True)
+            for key in self._connection.execute(query).scalars().all():
+                statement = update(KeyLeaseRow).where(KeyLeaseRow.key == key)
+                self._connection.execute(statement.values(dict(zip(_LEASE, by_key[key], strict=True))))
+                got.add(by_key[key][1])
         return got
 
     def release(self, keys: Sequence[bytes], *, owner: str) -> None:
