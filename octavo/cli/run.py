@@ -33,7 +33,7 @@ from workers.planning.preview import preview
 from workers.progress import progress
 from workers.runtime import Runtime
 
-Books = Annotated[list[str], typer.Argument(metavar="BOOK...", help="Files, folders, globs, or - for standard input.")]
+Books = Annotated[list[str], typer.Argument(metavar="BOOK", help="Files, folders, globs, or - for standard input.")]
 Citations = Annotated[int, typer.Option("--citations", min=0, help="Citations of each entry to give; 0 gives all.")]
 
 

@@ -6,6 +6,7 @@ from db.database import Database
 from octavo.cli import console
 from pipeline.ops.values import Json
 from workers.ingest.ingest import Ingested
+from workers.outputs.present import OUTPUT_VERSION
 from workers.progress import JobProgress
 
 SHOWN_ENTRIES = 30
@@ -36,10 +37,11 @@ def ingested(database: Database, item: Ingested) -> dict[str, Json]:
 
 
 def run_summary(standing: JobProgress, seconds: float) -> dict[str, Json]:
-    """`{job, state, documents, chunks, tasks, hits, calls, retries, holes, tokens_in, tokens_out, seconds}`."""
+    """The figures of a run, as docs/outputs.md lists them."""
     job = standing.job
     chunks = max((step.step.total or 0 for step in standing.steps if step.step.level == 0), default=0)
     return {
+        "version": OUTPUT_VERSION,
         "job": str(job.id),
         "pipeline": job.pipeline,
         "state": job.state,

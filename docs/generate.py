@@ -1,0 +1,180 @@
+"""Write the parts of the documentation that are made from the code: docs/cli.md, and the tables in docs/guide.md.
+
+Run by `make docs`; a test fails while what is written differs from what the code says.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from typer.main import get_command
+
+from octavo.cli.exits import Exit
+from octavo.cli.main import app
+from pipeline.settings import PREFIX, ModelProfile, Settings
+from pipeline.spec import GrainSpec, StepSpec
+
+DOCS = Path(__file__).resolve().parent
+
+INTRODUCTION = """Results go to stdout, progress and errors to stderr. With `--json` nothing but JSON goes to stdout
+([its shapes](outputs.md)). Progress is bars on a terminal and plain lines elsewhere; `NO_COLOR` is honoured.
+Errors are lines that begin with `error:`, `cause:` and `hint:`; `octavo --debug COMMAND` shows where one came from.
+"""
+EXITS = {
+    Exit.OK: "done",
+    Exit.ERROR: "an error: it is told on stderr in lines that begin with `error:`, `cause:` and `hint:`",
+    Exit.USAGE: "a wrong option, setting, pipeline, op or model",
+    Exit.HOLES: "finished, but some chunks failed; the output names them",
+    Exit.NOT_FOUND: "no such job, document or chunk",
+    Exit.INTERRUPTED: "stopped by Ctrl-C or SIGTERM: what was committed is kept, and the command to go on was printed",
+}
+SETTINGS = {
+    "state": "Folder that holds the state. `--state` goes before it.",
+    "database_url": "A database elsewhere; without it, the SQLite file `octavo.db` in the state folder.",
+    "redis_url": "The broker of `octavo worker`; embedded runs need none.",
+    "model": "Profile of the model that answers the built-in ops. `--model` goes before it.",
+    "tokenizer": "A `tokenizer.json`, or `characters`; without it, the built-in one. `--tokenizer` goes before it.",
+    "lease_s": "Seconds after which a task whose process says nothing more is given to another.",
+    "reconcile_s": "Seconds between looks for what dead processes held.",
+    "op_slots": "Calls in flight at once of ops that ask no model.",
+    "window_per_slot": "Tasks taken ahead for each slot.",
+    "ops": "Modules with ops of your own, separated by commas in the variable. `--ops` goes before it.",
+    "debug": "Show tracebacks with errors, as `octavo --debug` does.",
+    "models": "Model profiles, one table `[models.NAME]` each; in the file only.",
+}
+PROFILE = {
+    "provider": "What kind of model it is.",
+    "slots": "Calls in flight at once.",
+}
+GRAIN = {
+    "name": "What the grain is called.",
+    "limit": "Tokens in a chunk at most. `--limit` goes before it.",
+    "overlap": "Tokens of the text before that go with a chunk; in no chunk's core. `--overlap` goes before it.",
+    "heading_level": "Headings down to this level always start a chunk; chapters always do.",
+}
+STEP = {
+    "name": "What the step is called; later steps name it in `after`.",
+    "kind": "`map` takes a chunk, `merge` gathers items by key, `fold` joins outputs up the sections.",
+    "op": "The op that does it.",
+    "after": "The map step whose outputs it takes. Without it a map takes chunks, and a reduce the step before.",
+    "model": "The model profile for this step; without it the run's.",
+    "params": "The op's parameters; those not named keep the op's defaults.",
+    "skip": "Kinds of section whose chunks are left out.",
+    "attempts": "Tries of one task before it is a hole.",
+    "timeout_s": "Seconds that one call may take.",
+    "on_hole": "What a reduce does when chunks failed: go on and name them, wait for `octavo retry`, or fail.",
+}
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    """Every command with its full name, those of groups too."""
+
+    def below(name: str, command: Any) -> Iterator[tuple[str, Any]]:
+        for word, inner in getattr(command, "commands", {}).items():
+            yield f"{name} {word}", inner
+            yield from below(f"{name} {word}", inner)
+
+    yield from below("octavo", get_command(app))
+
+
+def help_of(name: str, command: Any) -> str:
+    """A command's help, as `--help` prints it on 80 columns."""
+    with mock.patch.dict(os.environ, {"COLUMNS": "80", "NO_COLOR": "1"}):
+        context = command.context_class(command, info_name=name)
+        text: str = command.get_help(context)
+    return "\n".join(line.rstrip() for line in text.splitlines()).strip()
+
+
+def cli() -> str:
+    """The text of docs/cli.md."""
+    parts = [
+        "# The command line\n",
+        "<!-- Made by `make docs`. Change the code, or docs/generate.py. -->\n",
+        INTRODUCTION,
+        "## Exit codes\n",
+        "| code | meaning |\n|---|---|",
+        *(f"| {code.value} | {meaning} |" for code, meaning in EXITS.items()),
+        "",
+        f"## octavo\n\n```text\n{help_of('octavo', get_command(app))}\n```\n",
+    ]
+    parts += [f"## {name}\n\n```text\n{help_of(name, command)}\n```\n" for name, command in commands()]
+    return "\n".join(parts)
+
+
+def table(model: type[Any], meanings: dict[str, str], *, variables: bool = False) -> str:
+    """The fields of a settings or pipeline table: name, what may stand there, default, meaning."""
+    fields = model.model_fields
+    if list(meanings) != list(fields):
+        raise SystemExit(
+            f"docs/generate.py: {model.__name__} has the fields {list(fields)}, described are {list(meanings)}"
+        )
+    schema = model.model_json_schema()
+    head = ["field", *(["variable"] if variables else []), "value", "default", "meaning"]
+    rows = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    for name, meaning in meanings.items():
+        variable = "" if name == "models" else f"`{PREFIX}{name.upper()}`"
+        cells = [
+            f"`{name}`",
+            *([variable] if variables else []),
+            _values(schema["properties"][name], schema),
+            _default(schema, name),
+        ]
+        rows.append(f"| {' | '.join([*cells, meaning])} |")
+    return "\n".join(rows)
+
+
+def _default(schema: dict[str, Any], name: str) -> str:
+    if name in schema.get("required", []):
+        return "needed"
+    default = schema["properties"][name].get("default")
+    if isinstance(default, bool):
+        return str(default).lower()
+    return "" if default in (None, [], {}) or isinstance(default, dict) else f"`{default}`"
+
+
+def _values(field: dict[str, Any], schema: dict[str, Any]) -> str:
+    """What may stand in a field, in words."""
+    if "$ref" in field:
+        return _values(schema["$defs"][field["$ref"].rpartition("/")[2]], schema)
+    if "anyOf" in field:
+        return " or ".join(_values(item, schema) for item in field["anyOf"] if item.get("type") != "null")
+    if "enum" in field or "const" in field:
+        return ", ".join(f"`{value}`" for value in field.get("enum", [field.get("const")]))
+    kind = {"integer": "whole number", "boolean": "true or false", "object": "table"}.get(field["type"], field["type"])
+    if kind == "array":
+        return f"list of {_values(field['items'], schema)}" if field.get("items") else "list"
+    bounds = [(">= ", "minimum"), ("> ", "exclusiveMinimum"), ("<= ", "maximum")]
+    limits = [f"{sign}{field[name]}" for sign, name in bounds if name in field]
+    return f"{kind} {', '.join(limits)}".strip()
+
+
+def guide() -> str:
+    """The text of docs/guide.md with its tables renewed."""
+    text = (DOCS / "guide.md").read_text(encoding="utf-8")
+    for name, made in {
+        "settings": table(Settings, SETTINGS, variables=True),
+        "profile": table(ModelProfile, PROFILE),
+        "grain": table(GrainSpec, GRAIN),
+        "step": table(StepSpec, STEP),
+    }.items():
+        pattern = re.compile(rf"<!-- made: {name} -->\n.*?<!-- end -->", re.DOTALL)
+        if not pattern.search(text):
+            raise SystemExit(f"docs/guide.md has no place for the table {name!r}")
+        before, after = pattern.split(text)[0], pattern.split(text)[-1]
+        text = f"{before}<!-- made: {name} -->\n{made}\n<!-- end -->{after}"
+    return text
+
+
+def texts() -> dict[Path, str]:
+    """What each made file should hold."""
+    return {DOCS / "cli.md": cli(), DOCS / "guide.md": guide()}
+
+
+if __name__ == "__main__":
+    for path, text in texts().items():
+        path.write_text(text, encoding="utf-8")

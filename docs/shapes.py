@@ -1,0 +1,275 @@
+"""The shapes of docs/outputs.md, to be checked by: what Octavo prints, and the examples in that page.
+
+Version 1. A field that is added leaves the version; one that is renamed, removed or given another meaning raises it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Shape(BaseModel):
+    """A JSON object with these fields and no others."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Citation(Shape):
+    """Where in a book a thing stands."""
+
+    document: str
+    section: str
+    chunk: str
+    start_line: int = Field(ge=1)
+    end_line: int = Field(ge=1)
+    start: int = Field(ge=0)
+    end: int = Field(ge=0)
+
+
+class CanonicalCitation(Shape):
+    """The same without names and ids."""
+
+    document: str = Field(pattern="^[0-9a-f]{64}$")
+    chunk: int
+    content: str = Field(pattern="^[0-9a-f]{64}$")
+    start_line: int
+    end_line: int
+    start: int
+    end: int
+
+
+class Hole(Citation):
+    """A chunk that failed."""
+
+    error: str | None
+
+
+class Entry(Shape):
+    """A name or term."""
+
+    name: str
+    kind: str
+    count: int
+    aliases: list[str]
+    citation_count: int
+    citations: list[Citation]
+
+
+class Glossary(Shape):
+    """Most mentioned first."""
+
+    entries: list[Entry]
+
+
+class Sentence(Shape):
+    """A sentence of the book."""
+
+    text: str
+    citations: list[Citation]
+
+
+class Chapter(Shape):
+    """A section with its own summary."""
+
+    title: str
+    level: int
+    start_line: int
+    text: str
+    citations: list[Citation]
+
+
+class Summary(Shape):
+    """Of one book."""
+
+    document: str
+    text: str
+    sentences: list[Sentence]
+    chapters: list[Chapter]
+    holes: list[Hole]
+
+
+class OutlineSection(Chapter):
+    """A section with the sentence and the terms that tell best what it is about."""
+
+    end_line: int
+    terms: list[str]
+
+
+class Outline(Shape):
+    """Of one book."""
+
+    document: str
+    sections: list[OutlineSection]
+    holes: list[Hole]
+
+
+class Several(Shape):
+    """Summaries or outlines of several books."""
+
+    documents: list[Summary | Outline]
+
+
+class Run(Shape):
+    """What `run --json` and `resume --json` print."""
+
+    version: Literal[1]
+    job: str
+    pipeline: str
+    state: Literal["running", "paused", "done", "holes", "failed", "cancelled"]
+    reason: str | None
+    documents: int
+    chunks: int
+    tasks: int
+    hits: int
+    calls: int
+    retries: int
+    holes: int
+    tokens_in: int
+    tokens_out: int
+    tokenizer: str
+    seconds: float
+    output: Any
+
+
+class ManifestSection(Shape):
+    """A node of the book's own structure."""
+
+    title: str
+    level: int
+    kind: Literal["front", "chapter", "volume", "heading", "contents", "boilerplate"]
+    parent: int | None
+    start_line: int
+    end_line: int
+    start: int
+    end: int
+
+
+class CanonicalChunk(Shape):
+    """A chunk without its id."""
+
+    ordinal: int
+    section: int | None
+    start_line: int
+    end_line: int
+    start: int
+    end: int
+    lead: int
+    token_count: int
+    over_limit: bool
+    text_sha256: str
+
+
+class Chunk(CanonicalChunk):
+    """A chunk."""
+
+    id: str
+
+
+class Grain(Shape):
+    """How the book was cut."""
+
+    limit: int
+    overlap: int
+    heading_level: int
+    tokenizer: str
+    splitter: int
+
+
+class CanonicalManifest(Shape):
+    """`manifest --canonical`."""
+
+    manifest: Literal[1]
+    text_sha256: str
+    char_count: int
+    line_count: int
+    grain: Grain
+    sections: list[ManifestSection]
+    chunks: list[CanonicalChunk]
+
+
+class DocumentName(Shape):
+    """Which document it is."""
+
+    id: str
+    title: str
+    uri: str
+
+
+class ReadWarning(Shape):
+    """What the reader noticed."""
+
+    code: str
+    message: str
+    line: int | None
+    byte_offset: int | None
+
+
+class Manifest(Shape):
+    """`manifest`."""
+
+    manifest: Literal[1]
+    document: DocumentName
+    revision: int
+    source_sha256: str
+    text_sha256: str
+    media_type: str
+    encoding: str
+    reader: str
+    warnings: list[ReadWarning]
+    char_count: int
+    line_count: int
+    grain: Grain
+    sections: list[ManifestSection]
+    chunks: list[Chunk]
+
+
+class ChunkResult(Citation):
+    """One chunk of a map step: a line of `export`, an item of `results --json`. A hole has `error`, others `output`."""
+
+    step: str
+    state: Literal["done", "failed", "waived", "ready", "leased", "blocked", "waiting_key", "cancelled"]
+    output: Any = None
+    error: str | None = None
+
+
+class Last(Shape):
+    """The last line of `export`."""
+
+    output: Any
+
+
+class CanonicalStep(Shape):
+    """A step by what makes its keys."""
+
+    octavo: Literal[1]
+    step: str
+    kind: Literal["map", "merge", "fold"]
+    op: str
+    version: int | str
+    model: str | None
+    prompt: str | None
+    schema_: str | None = Field(alias="schema")
+    params: dict[str, Any]
+
+
+class CanonicalHead(Shape):
+    """The first line of `export --canonical`."""
+
+    octavo: Literal[1]
+    documents: list[str]
+    steps: list[CanonicalStep]
+    shards: int
+
+
+class CanonicalResult(CanonicalCitation):
+    """A line of `export --canonical`."""
+
+    step: str
+    state: str
+    output: Any = None
+    error: str | None = None
+
+
+Output: TypeAlias = Glossary | Summary | Outline | Several

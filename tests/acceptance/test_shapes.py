@@ -1,0 +1,95 @@
+"""What the command prints is of the shapes that docs/outputs.md gives."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.acceptance.command import STORY, Cli
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+@pytest.fixture(scope="module")
+def shapes() -> ModuleType:
+    """docs/shapes.py."""
+    spec = importlib.util.spec_from_file_location("octavo_docs_shapes", DOCS / "shapes.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def check(shape: Any, value: Any) -> Any:
+    return shape.model_validate_json(json.dumps(value), strict=True)
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "shape"), [("glossary", "Glossary"), ("summary", "Summary"), ("outline", "Outline")]
+)
+def test_a_run_and_its_output_are_as_documented(kept: Cli, shapes: ModuleType, pipeline: str, shape: str) -> None:
+    found = kept.ok("run", "good.md", "--pipeline", pipeline, "--json").json
+    assert check(shapes.Run, found).state == "done"
+    check(getattr(shapes, shape), found["output"])
+    lines = [json.loads(line) for line in kept.ok("export").out.splitlines()]
+    assert all(check(shapes.ChunkResult, line) for line in lines[:-1])
+    check(getattr(shapes, shape), check(shapes.Last, lines[-1]).output)
+    assert kept.ok("results", "--json").json == lines[:-1]
+
+
+def test_every_citation_opens_at_its_place(kept: Cli) -> None:
+    lines = STORY.splitlines()
+    for pipeline in ("summary", "glossary"):
+        output = kept.ok("run", "good.md", "--pipeline", pipeline, "--json").json["output"]
+        for item in output.get("sentences", []) + output.get("entries", []):
+            for place in item["citations"]:
+                text = STORY[place["start"] : place["end"]]
+                assert text in "\n".join(lines[place["start_line"] - 1 : place["end_line"]])
+                assert item.get("text", item.get("name")) == " ".join(text.split())
+
+
+def test_several_books_give_one_summary_each(kept: Cli, shapes: ModuleType) -> None:
+    (kept.folder / "second.md").write_text(STORY.replace("Bell", "Brook"))
+    found = kept.ok("run", "good.md", "second.md", "--json").json
+    assert [item.document for item in check(shapes.Several, found["output"]).documents] == ["good", "second"]
+    one = kept.ok("run", "good.md", "second.md", "--pipeline", "glossary", "--json").json["output"]
+    assert {place["document"] for entry in one["entries"] for place in entry["citations"]} == {"good", "second"}
+
+
+def test_a_canonical_export_is_as_documented(kept: Cli, shapes: ModuleType) -> None:
+    kept.ok("run", "good.md")
+    head, *results, _ = [json.loads(line) for line in kept.ok("export", "--canonical").out.splitlines()]
+    assert len(check(shapes.CanonicalHead, head).steps) == 2
+    assert [check(shapes.CanonicalResult, line).chunk for line in results] == [0, 1]
+
+
+def test_a_manifest_is_as_documented_and_leads_back_to_the_text(kept: Cli, shapes: ModuleType) -> None:
+    manifest = check(shapes.Manifest, kept.ok("manifest", "good.md").json)
+    assert "".join(STORY[chunk.start : chunk.end] for chunk in manifest.chunks) == STORY
+    assert [section.title for section in manifest.sections] == ["The Ferry", "The Bridge"]
+    check(shapes.CanonicalManifest, kept.ok("manifest", "good.md", "--canonical").json)
+
+
+def test_the_same_text_under_another_name_has_the_same_canonical_manifest(cli: Cli) -> None:
+    for name in ("a.md", "b.md"):
+        (cli.folder / name).write_text(STORY)
+        cli.ok("ingest", name)
+    first, second = (cli.ok("manifest", name, "--canonical").out for name in ("a.md", "b.md"))
+    assert first == second
+
+
+def test_the_examples_of_the_page_are_of_their_shapes(shapes: ModuleType) -> None:
+    page = (DOCS / "outputs.md").read_text(encoding="utf-8")
+    examples = re.findall(r"<!-- example: (\w+) -->\n```json\n(.*?)```", page, re.DOTALL)
+    assert len(examples) == page.count("```json") == 8
+    for name, text in examples:
+        check(getattr(shapes, name), json.loads(text))
