@@ -85,6 +85,7 @@ class Watched:
         if self.child is not None:
             self.child.send(self.service.stop_signal)
             self._kill_at = time.monotonic() + self.service.stop_s
+            self._tell("is asked to stop")
         elif self.status in (Status.WAITING, Status.BACKING_OFF):
             self._become(Status.STOPPED, "is not started")
 
