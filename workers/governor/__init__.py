@@ -1,0 +1,1 @@
+"""The governor: what holds model calls inside concurrency, request and token limits."""

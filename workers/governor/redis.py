@@ -1,0 +1,159 @@
+"""The governor of all hosts: its state lies in one Redis (6.2 or newer, or Valkey)."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from workers.governor.port import OTHER, Circuit, Ended, Limits, Permit, ProfileState, Reason, Wait
+from workers.governor.rules import Rules, Tuning, check_tokens, find_rules, rules_for
+from workers.governor.scripts import Session
+
+PREFIX = "octavo:governor"
+
+
+class RedisGovernor:
+    """A Governor shared through Redis. Each method is one atomic script; the time is Redis's own.
+
+    Keys are `{prefix:profile}` and that with a suffix, and expire when a profile is not used for `Tuning.forget_s`.
+    After a loss of the state (FLUSHALL, a restart without persistence) the buckets start empty, and each process puts
+    the permits it holds back as soon as it notices: at its next `acquire` or `renew`. A connection is made on first
+    use in a process, so that none is shared over a fork. `clock` (milliseconds) replaces Redis's time in tests.
+
+    A retried round trip does no harm: a permit's id is made here, and the second `acquire` of it finds the first.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        limits: Mapping[str, Limits],
+        *,
+        tuning: Tuning | None = None,
+        prefix: str = PREFIX,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
+        self._url = url
+        self._prefix = prefix
+        self._clock = clock
+        self._rules = {name: rules_for(limit, tuning or Tuning()) for name, limit in limits.items()}
+        self._encoded = {name: _encode(rules) for name, rules in self._rules.items()}
+        self._sessions: dict[int, Session] = {}
+
+    @property
+    def _session(self) -> Session:
+        pid = os.getpid()
+        return self._sessions.get(pid) or self._sessions.setdefault(pid, Session(self._url))
+
+    def _run(self, script: str, profile: str, *arguments: str | int | float) -> Any:
+        now = -1 if self._clock is None else self._clock()
+        key = f"{{{self._prefix}:{profile}}}"
+        return self._session.run(script, key, (self._encoded[profile], repr(now), *arguments))
+
+    def acquire(self, profile: str, job: str, tokens: int, *, owner: str) -> Permit | Wait:
+        """A permit, or how long to wait and why."""
+        check_tokens(find_rules(self._rules, profile), profile, tokens)
+        session, number = self._session, f"g{uuid.uuid4().hex}"
+        reply = self._run("acquire", profile, number, job, tokens, repr(session.tops.get(profile, 0.0)))
+        granted, birth, top, now = reply[:4]
+        self._note(session, profile, birth, float(top))
+        if not granted:
+            return Wait(ms=int(reply[5]), reason=Reason(reply[4].decode()))
+        permit = Permit(id=number, profile=profile, job=job, tokens=tokens, at_ms=float(now))
+        with session.lock:
+            session.held[number] = (permit, owner)
+        return permit
+
+    def _note(self, session: Session, profile: str, birth: bytes, top: float) -> None:
+        """See whether Redis lost the state since the last time; if so put this process's permits back."""
+        session.tops[profile] = top
+        before = session.births.get(profile)
+        session.births[profile] = birth
+        if before is not None and before != birth:
+            with session.lock:
+                held = [permit for permit, _ in session.held.values() if permit.profile == profile]
+            self._restore(session, profile, held)
+
+    def _restore(self, session: Session, profile: str, permits: list[Permit]) -> None:
+        if not permits:
+            return
+        self._run("restore", profile, *(item for permit in permits for item in (permit.id, permit.job, permit.tokens)))
+        with session.lock:
+            ended = [permit for permit in permits if permit.id not in session.held]
+        for permit in ended:  # released by another thread meanwhile
+            self._release(permit, 0, OTHER)
+
+    def release(self, permit: Permit, *, tokens_used: int, ended: Ended) -> None:
+        """Give a permit back."""
+        find_rules(self._rules, permit.profile)
+        session = self._session
+        with session.lock:
+            session.held.pop(permit.id, None)
+        self._release(permit, tokens_used, ended)
+
+    def _release(self, permit: Permit, tokens_used: int, ended: Ended) -> None:
+        retry_after = -1 if ended.retry_after_ms is None else ended.retry_after_ms
+        self._run(
+            "release", permit.profile, permit.id, repr(permit.at_ms), permit.tokens, tokens_used, ended.how.value,
+            retry_after,
+        )  # fmt: skip
+
+    def renew(self, owner: str) -> None:
+        """Keep the owner's permits for another lease: a round trip for each profile of which it holds some."""
+        session = self._session
+        with session.lock:
+            held = [permit for permit, holder in session.held.values() if holder == owner]
+        for profile in sorted({permit.profile for permit in held}):
+            mine = {permit.id: permit for permit in held if permit.profile == profile}
+            lost = {number.decode() for number in self._run("renew", profile, *mine)}
+            with session.lock:
+                lost &= session.held.keys()
+            self._restore(session, profile, [mine[number] for number in lost])
+
+    def state(self, profile: str) -> ProfileState:
+        """How a profile does. Writes nothing."""
+        rules = find_rules(self._rules, profile)
+        pairs, flights, waiting, now = self._run("state", profile)
+        return _state(rules, _texts(pairs), _texts(flights), waiting, float(now))
+
+    def close(self) -> None:
+        """Close this process's connections."""
+        session = self._sessions.pop(os.getpid(), None)
+        if session is not None:
+            session.close()
+
+
+def _encode(rules: Rules) -> str:
+    """The rules as JSON without nulls, which Lua would take for true."""
+    return json.dumps({name: value for name, value in dataclasses.asdict(rules).items() if value is not None})
+
+
+def _texts(flat: list[Any]) -> dict[str, str]:
+    items = [item.decode() if isinstance(item, bytes) else str(item) for item in flat]
+    return dict(zip(items[::2], items[1::2], strict=True))
+
+
+def _state(
+    rules: Rules, fields: dict[str, str], flights: dict[str, str], waiting: list[bytes], now: float
+) -> ProfileState:
+    jobs = {job: int(count) for job, count in flights.items()}
+    until = {name: float(fields.get(name, 0)) for name in ("open_until", "cool_until")}
+    circuit = Circuit.CLOSED
+    if float(fields.get("opens", 0)):
+        circuit = Circuit.OPEN if now < until["open_until"] else Circuit.HALF_OPEN
+    waits = {reason: int(float(fields.get(f"waits.{reason.value}", 0))) for reason in Reason}
+    return ProfileState(
+        in_flight=sum(jobs.values()),
+        jobs=jobs,
+        waiting=tuple(sorted(job.decode() for job in waiting)),
+        requests_left=int(float(fields["requests.level"]) // 1) if rules.requests else None,
+        tokens_left=int(float(fields["tokens.level"]) // 1) if rules.tokens else None,
+        circuit=circuit,
+        circuit_for_ms=0 if circuit is Circuit.CLOSED else max(0, round(until["open_until"] - now)),
+        cool_for_ms=max(0, round(until["cool_until"] - now)),
+        ceiling=int(float(fields.get("ceiling", 0))) or None,
+        waits={reason: count for reason, count in waits.items() if count},
+    )
