@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from db.values import Job, Step
+from pipeline.retry import CallError, ErrorClass
 from pipeline.states import JOB_ENDED, JobState, StepState
 from workers.claim import claim
 from workers.clock import now_ms
 from workers.commit import Committer
-from workers.execute import Executor, Loader, Work
+from workers.execute import Executor, Failed, Loader, Work
 from workers.lanes import Lane
 from workers.planning.context import JobContext
 from workers.planning.maps import BATCH_CHUNKS, plan_batch, unblock
@@ -195,6 +196,7 @@ class EmbeddedRunner:
         if now - self._last_tick < TICK_S:
             return None
         self._last_tick = now
+        self._give_up_hung()
         with self._database.read() as rows:
             job = rows.jobs.get(self._job_id)
             standing = progress(rows, job) if job is not None and self._on_beat else None
@@ -202,15 +204,18 @@ class EmbeddedRunner:
             self._on_beat(Beat(progress=standing))
         return job
 
-    def _renew(self) -> None:
-        """Hold what is in flight longer, but no call past its deadline."""
+    def _give_up_hung(self) -> None:
+        """A call past its deadline is a failed attempt; what it may still answer has an old epoch, changing nothing."""
         now = now_ms()
-        held = [
-            work
-            for lane in self._lanes.values()
-            for work in lane.held()
-            if now - work.begun_ms < work.plan.timeout_s * 1000
-        ]
+        for work in [work for lane in self._lanes.values() for work in lane.give_up_hung()]:
+            limit = work.plan.timeout_s
+            error = CallError(ErrorClass.TRANSIENT, "timeout", f"The call took longer than {limit:g} s")
+            self._committer.submit(Failed(work, error, now - int(limit * 1000), now))
+
+    def _renew(self) -> None:
+        """Hold what is in flight longer."""
+        now = now_ms()
+        held = [work for lane in self._lanes.values() for work in lane.held()]
         if held:
             with self._database.write() as rows:
                 rows.tasks.renew(self._owner, [work.claim.id for work in held], now + self._lease_ms)

@@ -39,25 +39,36 @@ class Lane:
         self._filled_at = 0.0
         self._pace_s = 0.0  # between two tasks' ends, as it was of late
         self._threads: list[threading.Thread] = []
+        self._running: dict[threading.Thread, tuple[float, list[tuple[int, int]]]] = {}  # since when, and what
+        self._serves: Engine | None = None
 
     def start(self, serve: Engine) -> None:
         """Start the threads; each runs task bodies for `serve`."""
         app.finalize()  # Celery would bind its tasks on first use, and two threads at once may see one half bound
-        for number in range(self.slots):
-            context = contextvars.copy_context()
-            context.run(here.set, serve)
-            thread = threading.Thread(target=context.run, args=(self._serve,), name=f"octavo-{self.name}-{number}")
-            thread.daemon = True
-            thread.start()
-            self._threads.append(thread)
+        self._serves = serve
+        for _ in range(self.slots):
+            self._open_slot()
+
+    def _open_slot(self) -> None:
+        assert self._serves is not None
+        context = contextvars.copy_context()
+        context.run(here.set, self._serves)
+        name = f"octavo-{self.name}-{len(self._threads)}"
+        thread = threading.Thread(target=context.run, args=(self._serve,), name=name, daemon=True)
+        self._threads.append(thread)
+        thread.start()
 
     def _serve(self) -> None:
+        me = threading.current_thread()
         while self._bell.get():
             # Cleared before the inbox is looked at: what is put in later rings again.
             self._rung = False
             while rung := self._next():
+                self._running[me] = (time.monotonic(), rung)
                 # The id is for people and logs; Celery would take a random one from the system for every task.
                 run_task.apply(args=rung, task_id=f"{rung[0][0]}.{rung[0][1]}", throw=True)
+                if self._running.pop(me, None) is None:
+                    return  # given up while it hung: another has its place
 
     def _next(self) -> list[tuple[int, int]]:
         """One task, or several of a step whose op says that they are cheaper than a message (MapOp.batch)."""
@@ -116,8 +127,23 @@ class Lane:
         return work if work is not None and work.claim.epoch == epoch else None
 
     def ended(self, work: Work) -> None:
-        """A task was committed."""
-        self._held.pop(work.claim.id, None)
+        """A task was committed. One that is held under a newer epoch stays."""
+        if self.get(work.claim.id, work.claim.epoch):
+            self._held.pop(work.claim.id, None)
+
+    def give_up_hung(self) -> list[Work]:
+        """Open another slot in place of each that is in a call past its deadline; gives what those were at."""
+        now = time.monotonic()
+        hung: list[Work] = []
+        for thread, (began, rung) in list(self._running.items()):
+            works = [work for item in rung if (work := self.get(*item))]
+            late = now - began >= sum(work.plan.timeout_s for work in works)
+            if works and late and self._running.pop(thread, None):
+                hung.extend(works)
+                self._threads.remove(thread)
+                self._open_slot()
+                self._bell.put(True)
+        return hung
 
     def held(self) -> list[Work]:
         """The tasks in flight."""

@@ -804,3 +804,38 @@ def test_the_number_of_statements_of_planning_does_not_grow_with_the_chunks(
     few = _planning(lab, toml, novel(20), "few.txt")
     many = _planning(lab, toml, novel(400), "many.txt")
     assert max(many) <= max(few) + 12, (few, many)
+
+
+def test_a_call_that_hangs_past_its_deadline_is_a_failed_attempt_and_its_slot_is_given_to_others(
+    lab: Laboratory, probe: Probe, novel: Novel
+) -> None:
+    lab.options |= {"lease_s": 60, "op_slots": 2}
+    hung = threading.Event()
+    probe.act = failing_on("Chapter 2\n", lambda text: hung.wait(60))
+    job = lab.begin(pipeline("m map probe attempts=3 timeout_s=0.4", "r fold total"), lab.book(novel(8)))
+    try:
+        job = lab.work(job)
+    finally:
+        hung.set()
+    assert job.state is JobState.HOLES
+    hole = next(task for task in lab.tasks(job) if task.state is TaskState.FAILED)
+    assert (hole.error_code, hole.losses) == ("timeout", 0)
+    assert [attempt.outcome for attempt in lab.attempts(hole.id)] == [Outcome.RETRY, Outcome.RETRY, Outcome.FAILED]
+    assert states(lab, job)["done"] == 7
+
+
+def test_a_call_that_hung_once_and_answers_late_changes_nothing(lab: Laboratory, probe: Probe, novel: Novel) -> None:
+    lab.options |= {"lease_s": 60, "op_slots": 2}
+    answered = threading.Event()
+
+    def act(text: str) -> int:
+        if probe.calls[text] == 1:
+            answered.wait(60)
+            return -1
+        answered.set()
+        return len(text)
+
+    probe.act = failing_on("Chapter 2\n", act)
+    job = lab.run(pipeline("m map probe attempts=3 timeout_s=0.4", "r fold total"), lab.book(novel(4)))
+    assert job.state is JobState.DONE
+    assert lab.output(job)["value"] == sum(len(text) for text in probe.calls)
