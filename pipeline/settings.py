@@ -43,6 +43,7 @@ class Settings(BaseModel):
     window_per_slot: Annotated[float, Field(ge=1, le=1000)] = 2  # tasks in flight for each slot of the model
     ops: tuple[str, ...] = ()  # modules with ops of the user's own
     debug: bool = False
+    failpoint: str | None = None  # where the process is to be killed; for tests alone (workers.failpoints)
     models: dict[str, ModelProfile] = Field(default_factory=lambda: {"extractive": ModelProfile()})
 
     @property

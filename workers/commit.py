@@ -14,6 +14,7 @@ from db.values import Counts, NewAttempt
 from pipeline.errors import OctavoError, StorageError
 from pipeline.retry import Decision, decide
 from pipeline.states import Outcome
+from workers import failpoints
 from workers.clock import now_ms
 from workers.execute import Done, Failed, Work
 
@@ -186,6 +187,8 @@ class Committer:
                 return
             except (DatabaseBusyError, DatabaseUnreachableError) as error:
                 if waited >= PATIENCE_S or self._closing.wait(AGAIN_S):
+                    failpoints.reached("commit.before")
+                failpoints.reached("commit.after")
                     self.failure = error
                     return
                 waited += AGAIN_S

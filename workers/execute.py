@@ -17,6 +17,7 @@ from pipeline.ops.kinds import FoldOp, MapOp, MergeOp
 from pipeline.ops.registry import Registry
 from pipeline.ops.values import Json, OpOutput
 from pipeline.retry import CallError, ErrorClass
+from workers import failpoints
 from workers.clock import now_ms
 from workers.planning.context import JobContext, load_context
 from workers.planning.merges import scheme_of, shards_for
@@ -172,7 +173,9 @@ class Executor:
         """Do the work and hand its outcome over. Raises nothing that a call can cause."""
         started = now_ms()
         try:
+            failpoints.reached("call.before")
             answer = self._answer(work)
+            failpoints.reached("call.after")
             result = self._result(work, answer, started)
         except CallError as error:
             self._submit(Failed(work, error, started, now_ms()))

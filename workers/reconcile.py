@@ -8,6 +8,7 @@ from db.database import Database, Repositories
 from db.repositories.task_statements import SUSPECT_LOSSES
 from db.values import NewAttempt, Overdue
 from pipeline.states import Outcome
+from workers import failpoints
 from workers.clock import now_ms
 
 POISONED = "poisoned"  # it took its process down again and again while it ran alone
@@ -36,6 +37,8 @@ def reconcile(
         keys = rows.leases.drop(gone, now)
         rows.tasks.free_waiting(keys)
         rows.tasks.free_stranded()
+        failpoints.reached("reconcile.before")
+    failpoints.reached("reconcile.after")
     return len(overdue)
 
 

@@ -15,6 +15,7 @@ from pipeline.ops import registry
 from pipeline.settings import Settings
 from pipeline.spec import GrainSpec
 from pipeline.split.grain import Grain
+from workers import failpoints
 from workers.ingest.ingest import Cutting
 from workers.locks import ProcessLock
 from workers.offload import OffloadedModel
@@ -29,6 +30,8 @@ class Runtime:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        if settings.failpoint:
+            failpoints.arm(settings.failpoint)
         self._models: dict[str, Model] = {}
 
     @cached_property

@@ -8,6 +8,7 @@ from uuid import UUID
 from db.database import Database, Repositories
 from db.values import Step
 from pipeline.states import JobState, StepState, TaskState
+from workers import failpoints
 from workers.planning.context import JobContext
 from workers.planning.folds import plan_fold
 from workers.planning.maps import plan_map
@@ -40,6 +41,7 @@ def plan(database: Database, context: JobContext, step: Step) -> None:
         plan_fold(database, context, step)
     else:
         plan_merge(database, context, step)
+    failpoints.reached("plan.after")
 
 
 def _complete(database: Database, context: JobContext, step: Step) -> bool:
@@ -54,7 +56,9 @@ def _complete(database: Database, context: JobContext, step: Step) -> bool:
             return True
         for position, level in _next(context, plan, step):
             rows.jobs.add_step(context.job.id, position=position, level=level, name=context.plans[position].name)
-        return True
+        failpoints.reached("step.before")
+    failpoints.reached("step.after")
+    return True
 
 
 def _holds(rows: Repositories, plan: StepPlan, step: Step) -> bool:
@@ -92,6 +96,9 @@ def _end(database: Database, context: JobContext) -> bool:
             reason=None,
             unless=(JobState.FAILED, JobState.CANCELLED, JobState.HOLES, JobState.DONE),
         )
+        failpoints.reached("end.before")
+    failpoints.reached("end.after")
+    return moved
 
 
 def _through(context: JobContext, steps: Sequence[Step]) -> bool:

@@ -11,6 +11,7 @@ from db.repositories.dispatches import Bell
 from db.values import Step
 from pipeline.states import StepState
 from workers.clock import now_ms
+from workers import failpoints
 from workers.execute import Loader
 from workers.planning.context import JobContext
 
@@ -80,4 +81,11 @@ class Dispatcher:
             if not bells and in_flight == 0:
                 # What lost two leases rings only when nothing else of its job is in flight.
                 bells = rows.dispatches.dispatch(list(steps), limit=1, now_ms=now_ms(), suspects=True)
-        return Ring(context, steps, bells) if bells else None
+            if bells:
+                failpoints.reached("dispatch.before")
+        if not bells:
+            return None
+        failpoints.reached("dispatch.after")
+        self._pace.rung(job, drained=room * 2 >= most)
+        return Ring(context, steps, bells)
+                failpoints.reached("send.after")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from db.repositories.dispatches import Process
 from pipeline.errors import OctavoError
+from workers import failpoints
 from workers.clock import now_ms
 from workers.commit import Committer
 from workers.distributed.claimer import Claimer
@@ -78,6 +79,7 @@ class WorkerEngine:
 
     def run(self, rung: Sequence[tuple[int, int]]) -> None:
         """Run tasks given as (id, dispatch); returns when they are committed, or were not to be run."""
+        failpoints.reached("bell")
         try:
             suspects = self._many(rung)
         except OctavoError as error:
@@ -85,6 +87,7 @@ class WorkerEngine:
             return  # the bells will be rung again
         for item in suspects:
             self._alone(item)
+        failpoints.reached("answered")
 
     def tend(self) -> None:
         """Look soon at what is to be planned and dispatched."""

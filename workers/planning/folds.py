@@ -9,6 +9,7 @@ from db.layout import pack
 from db.values import NewTask, Step
 from pipeline.reduce.foldtree import FoldTree
 from pipeline.reduce.groups import Child
+from workers import failpoints
 from workers.planning.context import JobContext
 from workers.planning.forest import Forest
 from workers.planning.plan import StepPlan
@@ -66,3 +67,4 @@ def write_level(database: Database, step: Step, tasks: Sequence[NewTask]) -> Non
             rows.tasks.add(step.id, tasks)
             rows.tasks.resolve_hits(step.id, 0, len(tasks))
             rows.results.use(step.id)
+            failpoints.reached("plan.before")

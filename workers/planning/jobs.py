@@ -13,6 +13,7 @@ from pipeline.ops.registry import Registry
 from pipeline.ops.values import Json
 from pipeline.spec import PipelineSpec
 from pipeline.states import JobState
+from workers import failpoints
 from workers.ingest.ingest import Ingested
 from workers.planning.plan import Models, resolve, step_plans
 from workers.transitions import begin
@@ -62,6 +63,8 @@ def begin_job(
         job = rows.jobs.get(job_id)
         assert job is not None
         begin(rows, job_id, step_plans(job, ops))
+        failpoints.reached("begin.before")
+    failpoints.reached("begin.after")
     return job, False
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from db.database import Database, Repositories
 from db.values import NewTask, Step
 from pipeline.states import StepState
+from workers import failpoints
 from workers.planning.context import JobContext
 
 BATCH_CHUNKS = 10_000
@@ -33,6 +34,7 @@ def plan_batch(database: Database, context: JobContext, step_id: int, most: int)
         rows.tasks.add(step.id, tasks)
         if context.plan_of(step).source is None:
             rows.tasks.resolve_hits(step.id, step.planned, after)
+        failpoints.reached("plan.before")
         if after < context.selection.total:
             return True
         if rows.jobs.planned_whole(step.id, context.selection.total):
