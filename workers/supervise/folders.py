@@ -29,13 +29,11 @@ def reachable(path: Path) -> bool:
 def service_home(state: Path, name: str, user: int | None) -> Path:
     """The folder of a service's data, made and owned by `user`: inside the state folder.
 
-    Where that lies behind a folder which only root can enter, and the service can not run as root, it is a folder of
-    /var/lib/octavo named by the state folder's path. Raises StorageError when it can not be made.
+    Where that lies behind a folder which only root can enter, and the service can not run as root, it is a new folder
+    of /var/lib/octavo; `NAME.at` in the state folder says which. Raises StorageError when it can not be made.
     """
-    home = state / name
-    if user is not None and not reachable(state):
-        home = SYSTEM_DATA / sha256(str(state).encode("utf-8", "surrogateescape")).hexdigest()[:16] / name
     try:
+        home = state / name if user is None or reachable(state) else _elsewhere(state / f"{name}.at", name)
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         if user is not None:
             for part in home.parents:
@@ -43,7 +41,18 @@ def service_home(state: Path, name: str, user: int | None) -> Path:
                     part.chmod(0o711)
             os.chown(home, user, user)
     except OSError as error:
-        raise StorageError(f"The folder {home} can not be made: {error.strerror}") from error
+        raise StorageError(
+            f"The folder for {name} can not be made: {error.strerror}: {error.filename}",
+            hint="name another state folder with --state",
+        ) from error
+    return home
+
+
+def _elsewhere(pointer: Path, name: str) -> Path:
+    if pointer.exists():
+        return Path(pointer.read_text(encoding="utf-8").rstrip("\n"))
+    home = SYSTEM_DATA / secrets.token_hex(8) / name
+    pointer.write_text(f"{home}\n", encoding="utf-8")
     return home
 
 
