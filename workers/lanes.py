@@ -136,9 +136,9 @@ class Lane:
         now = time.monotonic()
         hung: list[Work] = []
         for thread, (began, rung) in list(self._running.items()):
-            works = [work for item in rung if (work := self.get(*item))]
-            late = now - began >= sum(work.plan.timeout_s for work in works)
-            if works and late and self._running.pop(thread, None):
+            works = [found for item in rung if (found := self.get(*item))]
+            late = now - began >= sum(held.plan.timeout_s for held in works)
+            if works and late and self._running.pop(thread, None) is not None:
                 hung.extend(works)
                 self._threads.remove(thread)
                 self._open_slot()
