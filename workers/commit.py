@@ -184,11 +184,11 @@ class Committer:
             try:
                 with self._database.write() as rows:
                     commit(rows, self._owner, group)
+                    failpoints.reached("commit.before")
+                failpoints.reached("commit.after")
                 return
             except (DatabaseBusyError, DatabaseUnreachableError) as error:
                 if waited >= PATIENCE_S or self._closing.wait(AGAIN_S):
-                    failpoints.reached("commit.before")
-                failpoints.reached("commit.after")
                     self.failure = error
                     return
                 waited += AGAIN_S

@@ -90,7 +90,7 @@ def _end(database: Database, context: JobContext) -> bool:
         counts = rows.tasks.counts([step.id for step in steps])
     holes = sum(found.get(TaskState.FAILED, 0) for found in counts.values())
     with database.write() as rows:
-        return rows.jobs.move(
+        moved = rows.jobs.move(
             context.job.id,
             to=JobState.HOLES if holes else JobState.DONE,
             reason=None,

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from db.database import Database
 from db.repositories.task_statements import SUSPECT_LOSSES
 from pipeline.errors import OctavoError
-from workers.claim import lease_found
 from workers import failpoints
+from workers.claim import lease_found
 from workers.clock import now_ms
 from workers.execute import Loader, Work
 
@@ -97,7 +97,7 @@ class Claimer:
             found = rows.dispatches.rung(list(numbers.items()))
             wanted = [claim for claim in found if (claim.losses >= SUSPECT_LOSSES) is suspects]
             taken = lease_found(rows, wanted, self._owner, now, now + self._lease_ms) if wanted else None
-        others = {claim.id for claim in found if claim not in wanted} if len(wanted) < len(found) else set()
-        return (self._loader.load(taken.claims) if taken and taken.claims else []), others
             failpoints.reached("lease.before")
         failpoints.reached("lease.after")
+        others = {claim.id for claim in found if claim not in wanted} if len(wanted) < len(found) else set()
+        return (self._loader.load(taken.claims) if taken and taken.claims else []), others

@@ -10,8 +10,8 @@ from db.database import Database, Repositories
 from db.repositories.dispatches import Bell
 from db.values import Step
 from pipeline.states import StepState
-from workers.clock import now_ms
 from workers import failpoints
+from workers.clock import now_ms
 from workers.execute import Loader
 from workers.planning.context import JobContext
 
@@ -60,6 +60,7 @@ class Dispatcher:
             ring = self._ring(job, most)
             if ring is not None:
                 self._send(ring)
+                failpoints.reached("send.after")
                 rung += len(ring.bells)
         return rung
 
@@ -86,6 +87,4 @@ class Dispatcher:
         if not bells:
             return None
         failpoints.reached("dispatch.after")
-        self._pace.rung(job, drained=room * 2 >= most)
         return Ring(context, steps, bells)
-                failpoints.reached("send.after")
