@@ -175,7 +175,10 @@ class Committer:
                 self._commit(group)
             if group:
                 self._ended([item.work for item in group])
-            if self._inbox or self._closing.is_set():
+            if self._closing.is_set():
+                self._some.set()
+                self._enough.set()
+            elif self._inbox:
                 self._some.set()
 
     def _commit(self, group: Sequence[Ended]) -> None:

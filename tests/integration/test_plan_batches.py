@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+
 from octavo import map_op
 from pipeline.states import JobState
 from workers import embedded
