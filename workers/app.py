@@ -8,8 +8,6 @@ app = Celery("octavo", include=["workers.tasks", "workers.distributed.worker"])
 app.conf.update(
     task_ignore_result=True,
     task_acks_late=False,  # nothing depends on it: the database knows what was lost, the broker is a doorbell
-    worker_send_task_events=True,
-    task_send_sent_event=True,
     task_serializer="json",
     accept_content=["json"],
     worker_prefetch_multiplier=1,

@@ -27,6 +27,7 @@ def worker(
     slots: Annotated[int, typer.Option("--slots", min=1, max=4096, help="Tasks at once.")] = 32,
     pool: Annotated[Pool, typer.Option("--pool", help="threads, or prefork for models in process.")] = Pool.THREADS,
     loglevel: Annotated[str, typer.Option("--loglevel", help="Celery's log level.")] = "WARNING",
+    events: Annotated[bool, typer.Option("--events", help="Send task events, for Flower.")] = False,
     ops: options.Ops = None,
     state: options.State = None,
 ) -> None:
@@ -40,4 +41,8 @@ def worker(
         known = ", ".join(name.removeprefix("octavo.") for name in QUEUES)
         raise UsageError(f"There is no queue {queues!r}", hint=f"known: {known}")
     settings = settings_module.current({"state": state, "ops": tuple(ops) if ops else None})
-    raise typer.Exit(Exit(module.run(settings, queues=wanted, slots=slots, pool=pool.value, loglevel=loglevel.upper())))
+    raise typer.Exit(
+        Exit(
+            module.run(settings, queues=wanted, slots=slots, pool=pool.value, loglevel=loglevel.upper(), events=events)
+        )
+    )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
-
-from celery import Celery
 
 from db.database import Database
 from db.repositories.dispatches import Bell
@@ -14,15 +12,15 @@ from pipeline.ops.kinds import MapOp
 from pipeline.states import StepState
 from workers.clock import now_ms
 from workers.distributed.dispatcher import Ring
+from workers.distributed.envelope import Envelope
 from workers.distributed.queues import queue_for, readable, readable_batch, readable_node
 from workers.execute import Loader
 from workers.outputs.cite import Sections
-from workers.planning.context import JobContext
 from workers.planning.plan import StepPlan
-from workers.tasks import run_task
 
 SENTINEL = "octavo:sentinel"  # while it is there, Redis has not been emptied
-MOST_IN_MESSAGE = 32  # (id, number) pairs: well under 1 KB
+MOST_IN_MESSAGE = 15  # (id, number) pairs: a message stays under 1 KB
+SENT_AT_ONCE = 200
 QUIET_MS = 5_000  # a bell that nobody answered so long may be lost
 BATCH = 1_000
 
@@ -30,41 +28,36 @@ BATCH = 1_000
 class Bells:
     """Rings for tasks over the broker."""
 
-    def __init__(self, app: Celery, provider: Callable[[str], str]) -> None:
-        self._app = app
+    def __init__(self, redis: Any, provider: Callable[[str], str]) -> None:
+        self._redis = redis
         self._provider = provider
+        self._envelope = Envelope()
 
     def send(self, ring: Ring) -> None:
         """Send the messages of one job's bells. One that is lost is sent again by the reconciler."""
-        with self._app.producer_pool.acquire(block=True) as producer:
-            for step_id, bells in groupby(ring.bells, key=lambda bell: bell.step_id):
-                plan = ring.context.plan_of(ring.steps[step_id])
-                queue = queue_for(plan, self._provider(plan.model) if plan.model else "")
-                most = min(MOST_IN_MESSAGE, plan.op.batch) if isinstance(plan.op, MapOp) else 1
-                names = Names(ring.context, plan, ring.steps[step_id].level)
-                run: list[Bell] = list(bells)
-                for at in range(0, len(run), most):
-                    self._message(run[at : at + most], names, queue, producer)
+        for step_id, found in groupby(ring.bells, key=lambda bell: bell.step_id):
+            plan = ring.context.plan_of(ring.steps[step_id])
+            queue = queue_for(plan, self._provider(plan.model) if plan.model else "")
+            messages = list(self._messages(list(found), queue, plan, Names(ring, plan, ring.steps[step_id].level)))
+            for at in range(0, len(messages), SENT_AT_ONCE):
+                self._redis.lpush(queue, *messages[at : at + SENT_AT_ONCE])
 
-    def _message(self, bells: Sequence[Bell], names: Names, queue: str, producer: Any) -> None:
-        run_task.apply_async(
-            args=[[bell.task_id, bell.dispatch] for bell in bells],
-            task_id=f"{bells[0].task_id}.{bells[0].dispatch}",
-            queue=queue,
-            argsrepr=readable_batch(names.of(bells[0].ordinal), len(bells)),
-            kwargsrepr="",
-            producer=producer,
-        )
+    def _messages(self, bells: Sequence[Bell], queue: str, plan: StepPlan, names: Names) -> Iterator[bytes]:
+        most = min(MOST_IN_MESSAGE, plan.op.batch) if isinstance(plan.op, MapOp) else 1
+        for at in range(0, len(bells), most):
+            run = bells[at : at + most]
+            words = readable_batch(names.of(run[0].ordinal), len(run))
+            yield self._envelope.message(queue, [(bell.task_id, bell.dispatch) for bell in run], words)
 
 
 class Names:
     """How the tasks of one step read."""
 
-    def __init__(self, context: JobContext, plan: StepPlan, level: int) -> None:
-        self._context = context
+    def __init__(self, ring: Ring, plan: StepPlan, level: int) -> None:
+        self._context = ring.context
         self._plan = plan
         self._level = level
-        self._sections = {id(member): Sections(member.sections) for member in context.selection.members}
+        self._sections = {id(member): Sections(member.sections) for member in ring.context.selection.members}
 
     def of(self, ordinal: int) -> str:
         """The name of one task."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -16,7 +17,8 @@ from workers.execute import Loader
 from workers.planning.context import JobContext
 
 LEAST_WINDOW = 4  # so that a job of few slots among many still keeps a worker busy
-ALIVE_MS = 3  # lease times within which a process counts as alive
+QUICK_S, SLOW_S = 0.5, 3.0  # between two top-ups: the window is too small, or larger than it need be
+MOST_SCALE = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,32 @@ def share(window: int, priorities: Mapping[UUID, int]) -> dict[UUID, int]:
     return {job: max(LEAST_WINDOW, int(window * weight / whole)) for job, weight in weights.items()}
 
 
+class Pace:
+    """How far a job's window is opened: doubled while its tasks end as fast as they are rung for, else halved.
+
+    Two tasks for each slot keep slots of slow calls busy; of calls that end within milliseconds a slot needs more, for
+    a round of claim, commit and top-up takes longer than they do.
+    """
+
+    def __init__(self) -> None:
+        self._scale: dict[UUID, int] = {}
+        self._rung_at: dict[UUID, float] = {}
+
+    def scale(self, job: UUID) -> int:
+        """The factor on the job's share."""
+        return self._scale.get(job, 1)
+
+    def rung(self, job: UUID, *, drained: bool) -> None:
+        """Bells were sent; `drained` when most of the window was free."""
+        now = time.monotonic()
+        since = now - self._rung_at.get(job, 0.0)
+        self._rung_at[job] = now
+        if drained and since < QUICK_S:
+            self._scale[job] = min(MOST_SCALE, self.scale(job) * 2)
+        elif since > SLOW_S:
+            self._scale[job] = max(1, self.scale(job) // 2)
+
+
 class Dispatcher:
     """Tops up the windows of running jobs. Several processes may do so at once: a job is topped up by one at a time."""
 
@@ -48,6 +76,7 @@ class Dispatcher:
         self._loader = loader
         self._window = window
         self._send = send
+        self._pace = Pace()
 
     def top_up(self) -> int:
         """Ring for what fits into the windows; gives how many."""
@@ -70,6 +99,7 @@ class Dispatcher:
 
     def _ring(self, job: UUID, most: int) -> Ring | None:
         context = self._loader.context(job)
+        most *= self._pace.scale(job)
         with self._database.write() as rows:
             if not rows.dispatches.hold_job(job):
                 return None
@@ -87,4 +117,5 @@ class Dispatcher:
         if not bells:
             return None
         failpoints.reached("dispatch.after")
+        self._pace.rung(job, drained=room * 2 >= most)
         return Ring(context, steps, bells)

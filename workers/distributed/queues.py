@@ -11,7 +11,8 @@ CHEAP = "octavo.cheap"  # ops and reduce nodes that ask no model
 CONTROL = "octavo.control"  # a job has begun or changed: look at once
 QUEUES = (CALL, COMPUTE, CHEAP, CONTROL)
 
-_SHOWN = 40  # characters of a title in a message's argsrepr
+_SHOWN = 30  # characters of a title in what Flower shows
+_BYTES = 96  # of what Flower shows: a message of many ids stays under 1 KB
 
 
 def queue_for(plan: StepPlan, provider: str) -> str:
@@ -34,7 +35,8 @@ def readable_node(document: str, step: str, level: int, ordinal: int) -> str:
 
 def readable_batch(first: str, count: int) -> str:
     """How a message of `count` tasks reads in Flower, given how its first task does."""
-    return first if count == 1 else f"{first} and {count - 1} more"
+    shown = first.encode()[:_BYTES].decode("utf-8", "ignore")
+    return shown if count == 1 else f"{shown} and {count - 1} more"
 
 
 def _slug(title: str) -> str:

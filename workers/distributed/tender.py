@@ -25,7 +25,7 @@ from workers.transitions import advance
 
 log = logging.getLogger(__name__)
 
-SHORTEST_S = 0.02  # between two rounds: bells come in batches
+SHORTEST_S = 0.1  # between two rounds: bells are sent in batches, and a window outlasts a round
 UNBLOCK = 1000
 STALE_LEASES = 20  # lease times after which a process that is gone is forgotten
 LATE_S = 3.0  # a step that its planner has not planned so long is planned by anyone

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,7 @@ from workers.execute import Loader
 from workers.runtime import Runtime
 
 WINDOW_CACHE_MS = 1_000
+SWITCH_S = 0.0005
 
 
 def connect(made: Celery, settings: Settings) -> None:
@@ -92,8 +94,8 @@ def serve(settings: Settings, *, queues: Sequence[str], slots: int) -> Serving:
     runtime = Runtime(settings)
     owner = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
     loader = Loader(runtime.database, runtime.ops)
-    bells = Bells(app, provider_of(runtime))
     broker = redis.Redis.from_url(settings.redis_url or "")
+    bells = Bells(broker, provider_of(runtime))
     tender = Tender(
         runtime.database,
         loader,
@@ -124,13 +126,18 @@ class _Plan:
 _plan = _Plan()
 
 
-def run(settings: Settings, *, queues: Sequence[str], slots: int, pool: str, loglevel: str = "WARNING") -> int:
+def run(
+    settings: Settings, *, queues: Sequence[str], slots: int, pool: str, loglevel: str = "WARNING", events: bool = False
+) -> int:
     """Run a Celery worker until it is told to end; a first SIGTERM or Ctrl-C lets running tasks end (warm)."""
     connect(app, settings)
     _plan.settings, _plan.queues, _plan.slots = settings, queues, slots
     arguments = ["worker", f"--pool={pool}", f"--concurrency={slots}", f"--queues={','.join(queues)}"]
     arguments += [f"--loglevel={loglevel}", f"--hostname=octavo-{secrets.token_hex(3)}@%h", "--without-gossip"]
-    app.worker_main([*arguments, "--without-mingle", "-E"])
+    # Claims, commits and messages are moved by threads that mostly wait: with Python's usual 5 ms a thread that has its
+    # answer would wait longer for the interpreter than it did for the answer.
+    sys.setswitchinterval(SWITCH_S)
+    app.worker_main([*arguments, "--without-mingle", *(["-E"] if events else [])])
     return 0
 
 
