@@ -45,6 +45,7 @@ SETTINGS = {
     "window_per_slot": "Tasks taken ahead for each slot.",
     "ops": "Modules with ops of your own, separated by commas in the variable. `--ops` goes before it.",
     "debug": "Show tracebacks with errors, as `octavo --debug` does.",
+    "failpoint": "For tests only: where the process is to die.",
     "models": "Model profiles, one table `[models.NAME]` each; in the file only.",
 }
 PROFILE = {
@@ -69,6 +70,10 @@ STEP = {
     "timeout_s": "Seconds that one call may take.",
     "on_hole": "What a reduce does when chunks failed: go on and name them, wait for `octavo retry`, or fail.",
 }
+
+
+class DocsError(Exception):
+    """What is described here and what the code has are not the same."""
 
 
 def commands() -> Iterator[tuple[str, Any]]:
@@ -110,9 +115,7 @@ def table(model: type[Any], meanings: dict[str, str], *, variables: bool = False
     """The fields of a settings or pipeline table: name, what may stand there, default, meaning."""
     fields = model.model_fields
     if list(meanings) != list(fields):
-        raise SystemExit(
-            f"docs/generate.py: {model.__name__} has the fields {list(fields)}, described are {list(meanings)}"
-        )
+        raise DocsError(f"{model.__name__} has the fields {list(fields)}, docs/generate.py has {list(meanings)}")
     schema = model.model_json_schema()
     head = ["field", *(["variable"] if variables else []), "value", "default", "meaning"]
     rows = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
@@ -164,17 +167,14 @@ def guide() -> str:
     }.items():
         pattern = re.compile(rf"<!-- made: {name} -->\n.*?<!-- end -->", re.DOTALL)
         if not pattern.search(text):
-            raise SystemExit(f"docs/guide.md has no place for the table {name!r}")
+            raise DocsError(f"docs/guide.md has no place for the table {name!r}")
         before, after = pattern.split(text)[0], pattern.split(text)[-1]
         text = f"{before}<!-- made: {name} -->\n{made}\n<!-- end -->{after}"
     return text
 
 
-def texts() -> dict[Path, str]:
-    """What each made file should hold."""
-    return {DOCS / "cli.md": cli(), DOCS / "guide.md": guide()}
-
+PAGES = {"cli.md": cli, "guide.md": guide}
 
 if __name__ == "__main__":
-    for path, text in texts().items():
-        path.write_text(text, encoding="utf-8")
+    for name, made in PAGES.items():
+        (DOCS / name).write_text(made(), encoding="utf-8")
