@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from db.errors import DatabaseBusyError, DatabaseUnreachableError
 from db.values import Job, Step
 from pipeline.retry import CallError, ErrorClass
 from pipeline.states import JOB_ENDED, JobState, StepState
 from workers.claim import claim
 from workers.clock import now_ms
-from workers.commit import Committer
+from workers.commit import AGAIN_S, PATIENCE_S, Committer
 from workers.execute import Executor, Failed, Loader, Work
 from workers.lanes import Lane
 from workers.planning.context import JobContext
@@ -57,6 +58,7 @@ class EmbeddedRunner:
         self._committer = Committer(runtime.database, self._owner, self._ended, lambda: self._in_flight)
         self._executor = Executor(runtime, self._committer.submit)
         self._last_tick = self._last_beat = self._last_reconcile = 0.0
+        self._reached = time.monotonic()
 
     def stop(self) -> None:
         """Begin nothing new; `run` returns when what is running is committed."""
@@ -85,15 +87,8 @@ class EmbeddedRunner:
         try:
             while not self._stop.is_set():
                 self._wake.clear()
-                job = self._tick()
-                if job is not None and (job.state in JOB_ENDED or job.state is JobState.PAUSED):
+                if self._committer.failure or self._patiently(context):
                     break
-                if self._committer.failure:
-                    break
-                moved = self._fill(context)
-                moved |= self._plan(context)
-                if not moved and not self._advance(context):
-                    self._wake.wait(IDLE_S)
         finally:
             self._shut()
         if self._committer.failure:
@@ -102,6 +97,29 @@ class EmbeddedRunner:
             found = rows.jobs.get(self._job_id)
         assert found is not None
         return found
+
+    def _patiently(self, context: JobContext) -> bool:
+        """One round. A database that went away is tried again for a while, as the committer does."""
+        try:
+            ended = self._round(context)
+        except (DatabaseBusyError, DatabaseUnreachableError):
+            if time.monotonic() - self._reached > PATIENCE_S:
+                raise
+            self._stop.wait(AGAIN_S)
+            return False
+        self._reached = time.monotonic()
+        return ended
+
+    def _round(self, context: JobContext) -> bool:
+        """Look, claim, plan; says whether the job has ended or is paused."""
+        job = self._tick()
+        if job is not None and (job.state in JOB_ENDED or job.state is JobState.PAUSED):
+            return True
+        moved = self._fill(context)
+        moved |= self._plan(context)
+        if not moved and not self._advance(context):
+            self._wake.wait(IDLE_S)
+        return False
 
     def _open_lanes(self, context: JobContext) -> None:
         for plan in context.plans:

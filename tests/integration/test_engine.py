@@ -839,3 +839,27 @@ def test_a_call_that_hung_once_and_answers_late_changes_nothing(lab: Laboratory,
     job = lab.run(pipeline("m map probe attempts=3 timeout_s=0.4", "r fold total"), lab.book(novel(4)))
     assert job.state is JobState.DONE
     assert lab.output(job)["value"] == sum(len(text) for text in probe.calls)
+
+
+def test_an_output_in_hand_is_kept_and_committed_after_the_database_went_away_for_a_moment(
+    probe: Probe, lab: Laboratory, novel: Novel
+) -> None:
+    if lab.database.embedded:
+        pytest.skip("a file does not go away")
+    cut = threading.Event()
+
+    def act(text: str) -> int:
+        if "Chapter 9\n" in text and not cut.is_set():
+            cut.set()
+            with lab.database.engine.connect() as connection:
+                connection.exec_driver_sql(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                    "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                )
+        return len(text)
+
+    probe.act = act
+    job = lab.run(pipeline("m map probe attempts=1", "r fold total"), lab.book(novel(60)))
+    assert cut.is_set()
+    assert job.state is JobState.DONE
+    assert set(probe.calls.values()) == {1}, "no call was repeated"

@@ -13,7 +13,6 @@ from pipeline.spec import load
 from pipeline.states import JobState
 from tests.integration.conftest import Laboratory
 
-CORPUS = Path(__file__).resolve().parents[2] / ".." / "shared" / "corpus"
 Novel = Callable[..., str]
 
 HAN_PEOPLE = ("林晚舟", "周明远", "沈清秋", "赵铁山")
@@ -154,9 +153,9 @@ def test_a_chapter_inserted_at_the_front_costs_only_itself_in_chinese(sqlite_lab
 @pytest.mark.parametrize("name", ["summary", "glossary", "outline"])
 @pytest.mark.parametrize("book", ["zh/西游记.txt", "en/moby-dick_1991-etext_crlf.txt"])
 def test_a_chapter_inserted_at_the_front_of_a_real_book_costs_only_itself(
-    sqlite_lab: Laboratory, novel: Novel, name: str, book: str
+    sqlite_lab: Laboratory, novel: Novel, corpus: Path, name: str, book: str
 ) -> None:
-    path = CORPUS / book
+    path = corpus / book
     if not path.is_file():
         pytest.skip(f"the corpus has no {book} here")
     text = path.read_bytes().decode("utf-8-sig", "replace").replace("\r\n", "\n")[:60_000]
