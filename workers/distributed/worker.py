@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import socket
@@ -13,6 +14,8 @@ from typing import Any
 import redis
 from celery import Celery
 from celery.signals import worker_init, worker_process_init, worker_process_shutdown, worker_shutdown
+from kombu.connection import Connection
+from kombu.exceptions import OperationalError
 
 from db.database import Repositories
 from pipeline import settings as settings_module
@@ -29,7 +32,10 @@ from workers.distributed.tender import Tender
 from workers.execute import Loader
 from workers.runtime import Runtime
 
+log = logging.getLogger(__name__)
+
 WINDOW_CACHE_MS = 1_000
+RING_S = 5.0  # for a broker that does not answer
 SWITCH_S = 0.0005
 
 
@@ -70,7 +76,13 @@ def ring_control(settings: Settings) -> None:
     from workers.distributed.queues import CONTROL
     from workers.tasks import tend
 
-    tend.apply_async(args=[], queue=CONTROL, argsrepr="a job has changed", kwargsrepr="")
+    try:
+        with Connection(settings.redis_url, connect_timeout=RING_S) as connection:
+            tend.apply_async(
+                args=[], queue=CONTROL, argsrepr="a job has changed", kwargsrepr="", connection=connection, retry=False
+            )
+    except (OperationalError, redis.RedisError) as error:
+        log.warning("workers were not rung", extra={"error": str(error)})  # they find the job when they next look
 
 
 @dataclass(slots=True)
