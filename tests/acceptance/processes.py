@@ -69,8 +69,8 @@ def generated_book(chapters: int, paragraphs: int) -> str:
         for at in range(paragraphs):
             number = chapter * 1000 + at
             parts.append(
-                f"The {number % 97}th lamp of house {number} was lit by keeper {number % 31} at hour {number % 24}, and "
-                f"the ferry number {number * 7 % 1009} took {number % 13} barrels of salt to the far bank of the river.\n\n"
+                f"The {number % 97}th lamp of house {number} was lit by keeper {number % 31} at hour {number % 24}, "
+                f"and the ferry {number * 7 % 1009} took {number % 13} barrels of salt to the far bank.\n\n"
             )
     return "".join(parts)
 

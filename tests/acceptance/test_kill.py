@@ -70,27 +70,19 @@ def _check_calls(desk: Desk, reduce: str) -> None:
             assert count <= 1 + lost_shards[shard], "a shard was merged again that was not lost"
 
 
-@pytest.mark.parametrize(("pipeline", "reduce"), [("summary", "fold"), ("glossary", "merge")])
-def test_a_run_killed_again_and_again_ends_as_if_nobody_had_touched_it(
-    tmp_path: Path, pipeline: str, reduce: str
-) -> None:
+def _end_as_if_untouched(tmp_path: Path, pipeline: str, reduce: str, seed: str, rounds: int) -> None:
     calm = make_desk(tmp_path / "calm", pipeline, **BOOK)
     calm.run()
     desk = make_desk(tmp_path / "killed", pipeline, **BOOK)
-    dice = random.Random(f"{pipeline} 20261130")
-    moments = [
-        lambda: _ingesting(desk, 0),
-        lambda: _ingesting(desk, dice.randint(1, 40)),
-        lambda: _called(desk, "map", dice.randint(1, 60)),
-        lambda: _called(desk, "map", dice.randint(1, 90)),
-        lambda: _called(desk, reduce, dice.randint(1, 8)),
+    dice = random.Random(seed)
+    ingest = [lambda: _ingesting(desk, 0), lambda: _ingesting(desk, dice.randint(1, 40))]
+    later = [lambda: _called(desk, "map", dice.randint(1, 60))] * 2 + [
+        lambda: _called(desk, reduce, dice.randint(1, 4))
     ]
+    moments = ingest + [moment for moment in later for _ in range(rounds)]
     assert _disturb(desk, moments) == len(moments), "a run ended before it could be killed"
-    command = (
-        ("resume", "last", "--json")
-        if pipeline == "summary"
-        else ("run", str(desk.book), "-p", desk.pipeline, "--json")
-    )
+    again = ("run", str(desk.book), "-p", desk.pipeline, "--json")
+    command = ("resume", "last", "--json") if pipeline == "summary" else again
     done = json.loads(desk.finish(desk.start(*command)))
     assert done["state"] == "done"
     assert done["holes"] == 0
@@ -100,8 +92,28 @@ def test_a_run_killed_again_and_again_ends_as_if_nobody_had_touched_it(
     _check_calls(desk, reduce)
     assert desk.ask("SELECT count(*) FROM tasks WHERE state != 'done'") == [(0,)], "no innocent chunk is quarantined"
     assert desk.ask("SELECT count(*) FROM key_leases") == [(0,)]
-    again = desk.run()
-    assert (again["calls"], again["hits"]) == (0, again["tasks"])
+    warm = desk.run()
+    assert (warm["calls"], warm["hits"]) == (0, warm["tasks"])
+
+
+PIPELINES = pytest.mark.parametrize(("pipeline", "reduce"), [("summary", "fold"), ("glossary", "merge")])
+
+
+@PIPELINES
+def test_a_run_killed_again_and_again_ends_as_if_nobody_had_touched_it(
+    tmp_path: Path, pipeline: str, reduce: str
+) -> None:
+    """Five moments of each pipeline, ten in all: ingest twice, map twice, merge or fold once."""
+    _end_as_if_untouched(tmp_path, pipeline, reduce, "20261130", rounds=1)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", ["one", "two", "three"])
+@PIPELINES
+def test_a_run_killed_at_eleven_moments_of_many_seeds_ends_as_if_nobody_had_touched_it(
+    tmp_path: Path, pipeline: str, reduce: str, seed: str
+) -> None:
+    _end_as_if_untouched(tmp_path, pipeline, reduce, seed, rounds=3)
 
 
 def test_a_chunk_that_ran_at_every_kill_runs_again_alone_and_is_finished(
