@@ -36,9 +36,17 @@ types: $(VENV)/.ready-dev
 imports: $(VENV)/.ready-dev
 	$(BIN)/lint-imports
 
+# Long books where there are some, the samples (repeated) elsewhere.
+CORPUS := $(or $(OCTAVO_CORPUS),../shared/corpus)
+ENGLISH := $(firstword $(wildcard $(CORPUS)/en/moby-dick_pg2701*) samples/the-lamp-at-grey-skerry.txt)
+CHINESE := $(firstword $(wildcard $(CORPUS)/zh/西游记.txt) samples/青石渡.txt)
+
 bench: $(VENV)/.ready-bench
-	@set -e; for file in $$(ls benchmarks/*.py benchmarks/*/__main__.py 2>/dev/null); do \
-		echo "== $$file"; $(BIN)/python "$$file"; done
+	$(BIN)/python -m benchmarks.engine
+	$(BIN)/python benchmarks/split.py --english $(ENGLISH) --chinese $(CHINESE)
+	$(BIN)/python benchmarks/split_locality.py $(ENGLISH)
+	$(BIN)/python -m benchmarks.read
+	$(BIN)/python -m benchmarks.extractive $(ENGLISH) $(CHINESE)
 
 docs: $(VENV)/.ready-demo
 	$(BIN)/python docs/generate.py

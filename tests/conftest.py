@@ -7,14 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.corpus import ABSENT, CORPUS
+
 HERE = Path(__file__).resolve().parent
-
-
-def corpus_folder() -> Path | None:
-    """The shared corpus: where OCTAVO_CORPUS says, else in a folder `shared` beside the project's; None when absent."""
-    named = os.environ.get("OCTAVO_CORPUS")
-    folder = Path(named) if named else HERE.parent / ".." / "shared" / "corpus"
-    return folder.resolve() if folder.is_dir() else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -27,10 +22,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def corpus() -> Path:
     """The shared corpus; skips the test where there is none."""
-    folder = corpus_folder()
-    if folder is None:
-        pytest.skip("there is no corpus: neither OCTAVO_CORPUS nor a folder shared/corpus beside the project")
-    return folder
+    if not CORPUS.is_dir():
+        pytest.skip(ABSENT)
+    return CORPUS
 
 
 @pytest.fixture(autouse=True)

@@ -6,13 +6,11 @@ import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from pipeline.models.extractive import extract, fold_summary, summarize
-
-CORPUS = Path(__file__).resolve().parents[3] / ".." / "shared" / "corpus"
+from tests.corpus import ABSENT, CORPUS
 
 pytestmark = pytest.mark.corpus
 
@@ -20,7 +18,7 @@ pytestmark = pytest.mark.corpus
 def book(name, encoding="utf-8"):
     path = CORPUS / name
     if not path.exists():
-        pytest.skip(f"needs the shared corpus: {name}")
+        pytest.skip(ABSENT)
     text = path.read_text(encoding=encoding)
     inside = re.search(r"\*\*\* START OF THIS PROJECT.*?\*\*\*(.*)\*\*\* END OF THIS PROJECT", text, re.DOTALL)
     return inside.group(1) if inside else text
@@ -62,7 +60,7 @@ def test_the_first_entries_of_chinese_novels_are_their_heroes(merged, name, numb
 def test_the_characters_of_a_generated_novel_are_found_and_counted(merged, language, tmp_path):
     maker = CORPUS / "make_webnovel.py"
     if not maker.exists():
-        pytest.skip("needs the shared corpus: make_webnovel.py")
+        pytest.skip(ABSENT)
     arguments = ["--lang", language, "--chapters", "400", "--seed", "11", "--out", str(tmp_path), "--clean"]
     subprocess.run([sys.executable, str(maker), *arguments], check=True, capture_output=True)
     text = (tmp_path / f"webnovel_{language}.txt").read_text(encoding="utf-8")

@@ -1,26 +1,15 @@
-"""What the tests of the readers share: reading from memory, and the corpus beside the project folder."""
+"""What the tests of the readers share: reading from memory."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from pipeline.read.reading import Reading, ReadOptions, Section
 from pipeline.read.registry import read
 from pipeline.read.sources import BytesSource
-
-CORPUS = Path(__file__).resolve().parents[3] / ".." / "shared" / "corpus"
-
-
-@pytest.fixture(scope="session")
-def corpus() -> Path:
-    """The folder of awkward books."""
-    if not CORPUS.is_dir():
-        pytest.skip("the shared corpus is not beside the project folder")
-    return CORPUS.resolve()
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,8 @@ import pytest
 from pipeline.split.blocks import bounded
 from pipeline.split.grain import Grain, TokenCounter, Unit
 from pipeline.split.splitter import Splitter
-from tests.unit.split.texts import CORPUS, assert_sound, counters, han_prose, prose
+from tests.corpus import ABSENT, CORPUS
+from tests.unit.split.texts import assert_sound, counters, han_prose, prose
 
 LIMIT = 300
 TEXTS: dict[str, Callable[[], str]] = {
@@ -60,7 +61,7 @@ def test_an_insertion_changes_few_chunks_and_chunks_are_well_filled(kind: str) -
 @pytest.mark.parametrize("name", ["en/moby-dick_1991-etext_crlf.txt", "zh/西游记.txt"])
 def test_real_books_without_headings_are_split_soundly_and_locally(name: str) -> None:
     if not (CORPUS / name).exists():
-        pytest.skip("the shared corpus is not beside the project")
+        pytest.skip(ABSENT)
     text = (CORPUS / name).read_text("utf-8").replace("\r\n", "\n")[:600_000]
     text = re.sub(r"(?m)^\s*(?:CHAPTER|第.{1,6}回).*\n", "", text)
     counter = counters()["built-in"]

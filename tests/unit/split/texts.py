@@ -6,15 +6,12 @@ import random
 import string
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 
 import regex
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 from pipeline.split.grain import Piece, TokenCounter
 from pipeline.split.tokenizer import FileCounter, load_counter
-
-CORPUS = Path(__file__).resolve().parents[3] / ".." / "shared" / "corpus"
 
 NOUNS = ("boat", "rope", "mast", "tide", "harbour", "lamp", "gull", "quay", "sail", "anchor", "winter", "letter")
 VERBS = ("held", "carried", "left", "found", "watched", "mended", "lost", "crossed", "sold", "followed", "hid")
