@@ -69,6 +69,7 @@ class Metrics:
         # A series more for each counter, which nobody reads.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = registry = CollectorRegistry()
+        self._lock = threading.Lock()
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)
         self._op, self._lane, self._queue, self._reason = Names(), Names(), Names(), Names()
@@ -138,6 +139,10 @@ class Metrics:
 
     def render(self, reading: Reading) -> bytes:
         """Everything in Prometheus's text format, the gauges as this reading has them."""
+        with self._lock:  # two scrapes at once would fill a gauge twice
+            return self._render(reading)
+
+    def _render(self, reading: Reading) -> bytes:
         for gauge, name, values in (
             (self._in_flight, self._lane, reading.in_flight),
             (self._depth, self._queue, reading.queue_depth),
@@ -156,11 +161,22 @@ def _one_of(value: str, allowed: tuple[str, ...]) -> str:
     return value if value in allowed else OTHER
 
 
+def answer(path: str, metrics: Metrics, collect: Callable[[], Reading]) -> tuple[HTTPStatus, str, bytes]:
+    """Status, content type and body for a GET of this path."""
+    if path == "/metrics":
+        return HTTPStatus.OK, CONTENT_TYPE_LATEST, metrics.render(collect())
+    if path == "/health":
+        reading = collect()
+        status = HTTPStatus.OK if reading.healthy else HTTPStatus.SERVICE_UNAVAILABLE
+        body = json.dumps({"healthy": reading.healthy, "says": reading.says}).encode() + b"\n"
+        return status, "application/json", body
+    return HTTPStatus.NOT_FOUND, "text/plain; charset=utf-8", b"There are /health and /metrics.\n"
+
+
 class MetricsServer:
     """Answers GET /health and /metrics until it is closed."""
 
     def __init__(self, port: int, collect: Callable[[], Reading], metrics: Metrics, address: str) -> None:
-        self._lock = threading.Lock()  # one reading at a time: a scrape clears and fills the gauges
         self._collect = collect
         self._metrics = metrics
         self._server = ThreadingHTTPServer((address, port), self._handler())
@@ -173,23 +189,16 @@ class MetricsServer:
         """Where it listens; the one that the system chose when it was given 0."""
         return int(self._server.server_address[1])
 
+    @property
+    def address(self) -> str:
+        """On which of this machine's addresses."""
+        return str(self._server.server_address[0])
+
     def close(self) -> None:
         """Stop answering."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
-
-    def answer(self, path: str) -> tuple[HTTPStatus, str, bytes]:
-        """Status, content type and body of a GET."""
-        if path == "/metrics":
-            with self._lock:
-                return HTTPStatus.OK, CONTENT_TYPE_LATEST, self._metrics.render(self._collect())
-        if path == "/health":
-            reading = self._collect()
-            status = HTTPStatus.OK if reading.healthy else HTTPStatus.SERVICE_UNAVAILABLE
-            body = json.dumps({"healthy": reading.healthy, "says": reading.says}).encode() + b"\n"
-            return status, "application/json", body
-        return HTTPStatus.NOT_FOUND, "text/plain; charset=utf-8", b"There are /health and /metrics.\n"
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         server = self
@@ -201,7 +210,7 @@ class MetricsServer:
 
             def do_GET(self) -> None:
                 """Answer it."""
-                status, kind, body = server.answer(self.path.partition("?")[0])
+                status, kind, body = answer(self.path.partition("?")[0], server._metrics, server._collect)
                 self.send_response(status)
                 self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(body)))
