@@ -13,8 +13,13 @@ import typer
 from octavo.cli import console
 from octavo.cli.exits import Interrupted
 from pipeline import settings
-from pipeline.spec import GrainSpec, PipelineSpec, load
+from pipeline.spec import GrainSpec, PipelineSpec, builtin_names, load
 from workers.runtime import Runtime
+
+
+def _pipelines(incomplete: str) -> list[str]:
+    return [name for name in builtin_names() if name.startswith(incomplete)]
+
 
 State = Annotated[
     Path | None, typer.Option("--state", help="Folder that holds the state (default .octavo, or OCTAVO_STATE).")
@@ -31,7 +36,13 @@ Overlap = Annotated[
     int | None, typer.Option("--overlap", help="Tokens of the text before that are shown with a chunk.")
 ]
 Pipeline = Annotated[
-    str, typer.Option("--pipeline", "-p", help="A built-in pipeline (summary, glossary, outline) or a .toml file.")
+    str,
+    typer.Option(
+        "--pipeline",
+        "-p",
+        help="A built-in pipeline (summary, glossary, outline) or a .toml file.",
+        autocompletion=_pipelines,
+    ),
 ]
 Encoding = Annotated[str | None, typer.Option("--encoding", help="Force the encoding instead of finding it.")]
 JobArg = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, its beginning or end, or 'last'.")]
