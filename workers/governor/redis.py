@@ -14,6 +14,7 @@ from workers.governor.rules import Rules, Tuning, check_tokens, find_rules, rule
 from workers.governor.scripts import Session
 
 PREFIX = "octavo:governor"
+REFUSED, LOST = 0, 2  # answers of acquire.lua; 1 is a grant
 
 
 class RedisGovernor:
@@ -48,7 +49,7 @@ class RedisGovernor:
         pid = os.getpid()
         return self._sessions.get(pid) or self._sessions.setdefault(pid, Session(self._url))
 
-    def _run(self, script: str, profile: str, *arguments: str | int | float) -> Any:
+    def _run(self, script: str, profile: str, *arguments: str | int | bytes) -> Any:
         now = -1 if self._clock is None else self._clock()
         key = f"{{{self._prefix}:{profile}}}"
         return self._session.run(script, key, (self._encoded[profile], repr(now), *arguments))
@@ -57,41 +58,37 @@ class RedisGovernor:
         """A permit, or how long to wait and why."""
         check_tokens(find_rules(self._rules, profile), profile, tokens)
         session, number = self._session, f"g{uuid.uuid4().hex}"
-        reply = self._run("acquire", profile, number, job, tokens, repr(session.tops.get(profile, 0.0)))
-        granted, birth, top, now = reply[:4]
-        self._note(session, profile, birth, float(top))
-        if not granted:
-            return Wait(ms=int(reply[5]), reason=Reason(reply[4].decode()))
-        permit = Permit(id=number, profile=profile, job=job, tokens=tokens, at_ms=float(now))
-        with session.lock:
-            session.held[number] = (permit, owner)
+        answer, now, reason, ms = self._ask(session, profile, number, job, tokens)
+        if answer == LOST:
+            self._restore(session, profile, session.permits(profile))
+            answer, now, reason, ms = self._ask(session, profile, number, job, tokens)
+        if answer == LOST:  # and again: let it come to rest
+            return Wait(ms=self._rules[profile].poll_ms, reason=Reason.FAIRNESS)
+        if answer == REFUSED:
+            return Wait(ms=ms, reason=Reason(reason))
+        permit = Permit(id=number, profile=profile, job=job, tokens=tokens, at_ms=now)
+        session.hold(permit, owner)
         return permit
 
-    def _note(self, session: Session, profile: str, birth: bytes, top: float) -> None:
-        """See whether Redis lost the state since the last time; if so put this process's permits back."""
-        session.tops[profile] = top
-        before = session.births.get(profile)
-        session.births[profile] = birth
-        if before is not None and before != birth:
-            with session.lock:
-                held = [permit for permit, _ in session.held.values() if permit.profile == profile]
-            self._restore(session, profile, held)
+    def _ask(self, session: Session, profile: str, number: str, job: str, tokens: int) -> tuple[int, float, str, int]:
+        birth, top = session.seen.get(profile, (b"", b"0"))
+        reply = self._run("acquire", profile, number, job, tokens, top, birth)
+        answer, birth, top, now = reply[:4]
+        session.seen[profile] = birth, top
+        reason, ms = reply[4:] if answer == REFUSED else (b"", 0)
+        return int(answer), float(now), reason.decode(), int(ms)
 
     def _restore(self, session: Session, profile: str, permits: list[Permit]) -> None:
         if not permits:
             return
         self._run("restore", profile, *(item for permit in permits for item in (permit.id, permit.job, permit.tokens)))
-        with session.lock:
-            ended = [permit for permit in permits if permit.id not in session.held]
-        for permit in ended:  # released by another thread meanwhile
+        for permit in session.released(permits):  # by another thread meanwhile
             self._release(permit, 0, OTHER)
 
     def release(self, permit: Permit, *, tokens_used: int, ended: Ended) -> None:
         """Give a permit back."""
         find_rules(self._rules, permit.profile)
-        session = self._session
-        with session.lock:
-            session.held.pop(permit.id, None)
+        self._session.drop(permit)
         self._release(permit, tokens_used, ended)
 
     def _release(self, permit: Permit, tokens_used: int, ended: Ended) -> None:
@@ -104,14 +101,11 @@ class RedisGovernor:
     def renew(self, owner: str) -> None:
         """Keep the owner's permits for another lease: a round trip for each profile of which it holds some."""
         session = self._session
-        with session.lock:
-            held = [permit for permit, holder in session.held.values() if holder == owner]
-        for profile in sorted({permit.profile for permit in held}):
-            mine = {permit.id: permit for permit in held if permit.profile == profile}
-            lost = {number.decode() for number in self._run("renew", profile, *mine)}
-            with session.lock:
-                lost &= session.held.keys()
-            self._restore(session, profile, [mine[number] for number in lost])
+        for profile in self._rules:
+            held = {permit.id: permit for permit in session.permits(profile, owner)}
+            if held:
+                lost = {number.decode() for number in self._run("renew", profile, *held)}
+                self._restore(session, profile, [permit for permit in session.permits(profile) if permit.id in lost])
 
     def state(self, profile: str) -> ProfileState:
         """How a profile does. Writes nothing."""

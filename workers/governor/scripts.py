@@ -38,12 +38,32 @@ class Session:
             url, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S, retry=Retry(NoBackoff(), 1)
         )
         self._scripts = {name: self._client.register_script(source(name)) for name in PARTS}
-        self.lock = threading.Lock()
-        self.held: dict[str, tuple[Permit, str]] = {}  # permit → itself and its owner
-        self.births: dict[str, bytes] = {}  # profile → when the state began that it saw last
-        self.tops: dict[str, float] = {}  # profile → the top of its token bucket then
+        self._lock = threading.Lock()
+        self._held: dict[str, tuple[Permit, str]] = {}  # permit → itself and its owner
+        self.seen: dict[str, tuple[bytes, bytes]] = {}  # profile → its state's birth and its token bucket's top
 
-    def run(self, name: str, key: str, arguments: Sequence[str | int | float]) -> Any:
+    def hold(self, permit: Permit, owner: str) -> None:
+        """Remember a permit till it is dropped."""
+        with self._lock:
+            self._held[permit.id] = (permit, owner)
+
+    def drop(self, permit: Permit) -> None:
+        """Forget a permit."""
+        with self._lock:
+            self._held.pop(permit.id, None)
+
+    def permits(self, profile: str, owner: str | None = None) -> list[Permit]:
+        """The permits of a profile that are held here, by one owner or by all."""
+        with self._lock:
+            held = list(self._held.values())
+        return [permit for permit, holder in held if permit.profile == profile and owner in (None, holder)]
+
+    def released(self, permits: Sequence[Permit]) -> list[Permit]:
+        """Those of the permits that are no longer held."""
+        with self._lock:
+            return [permit for permit in permits if permit.id not in self._held]
+
+    def run(self, name: str, key: str, arguments: Sequence[str | int | bytes]) -> Any:
         """Run a script: one round trip (two when Redis does not know it yet). Raises GovernorUnavailableError."""
         try:
             return self._scripts[name](keys=[key], args=list(arguments))

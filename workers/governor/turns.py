@@ -29,9 +29,9 @@ class Turns:
             del self._until[job]
             self._starts.pop(job, None)
 
-    def waiting(self) -> tuple[str, ...]:
+    def waiting(self, now: float) -> tuple[str, ...]:
         """The jobs that wait."""
-        return tuple(sorted(self._until))
+        return tuple(sorted(job for job, until in self._until.items() if until > now))
 
     def over_share(self, job: str, flights: Mapping[str, int], slots: int) -> bool:
         """Whether a slot for `job` would be taken from a waiting job with fewer of the `slots`."""

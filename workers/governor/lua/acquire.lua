@@ -1,6 +1,8 @@
--- ARGV[3..6]: permit id, job, tokens, the top of the token bucket that the caller saw last.
--- Returns {1, birth, top, now}, or {0, birth, top, now, reason, ms}.
-local id, job, amount, seen = ARGV[3], ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
+-- ARGV[3..7]: permit id, job, tokens, and what the caller saw last: the token bucket's top, the state's birth.
+-- Returns {granted, birth, top, now}, or {refused, birth, top, now, reason, ms}, or {lost, birth, top, now}: the state
+-- is not the one that the caller knew, so it must restore its permits before it asks again.
+local REFUSED, GRANTED, LOST = 0, 1, 2
+local id, job, amount, seen, known = ARGV[3], ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
 local requests = load_bucket('requests', rules.requests, 0)
 local tokens = load_bucket('tokens', rules.tokens, seen)
 
@@ -79,10 +81,13 @@ if tokens then
   refill(tokens)
 end
 expire_waits()
-local reason, ms
-if redis.call('HEXISTS', PERMITS, id) == 0 then -- else the answer to the first request was lost on its way
+local answer, reason, ms = GRANTED
+if known ~= '' and known ~= state['birth'] then
+  answer = LOST
+elseif redis.call('HEXISTS', PERMITS, id) == 0 then -- else the answer to the first request was lost on its way
   reason, ms = refuse()
   if reason then
+    answer = REFUSED
     set('waits.' .. reason, number('waits.' .. reason, 0) + 1)
   else
     grant()
@@ -91,8 +96,5 @@ end
 save_bucket(requests)
 save_bucket(tokens)
 save()
-local reply = {reason and 0 or 1, state['birth'], tokens and string.format('%.17g', top(tokens)) or '0', string.format('%.17g', now)}
-if reason then
-  reply[5], reply[6] = reason, ms
-end
-return reply
+local seen_now = tokens and string.format('%.17g', top(tokens)) or '0'
+return {answer, state['birth'], seen_now, string.format('%.17g', now), reason, ms}

@@ -9,7 +9,9 @@ end
 
 local function refill(bucket)
   local gained = rate(bucket) * math.max(0, now - bucket.at)
-  bucket.level = bucket.level + math.min(gained, top(bucket) - bucket.level - bucket.held)
+  local room = top(bucket) - bucket.level - bucket.held
+  bucket.level = bucket.level + math.min(gained, room)
+  bucket.lost = bucket.lost + math.max(0, gained - room)
   bucket.at = now
   bucket.is = math.max(bucket.is, bucket.level + bucket.held)
   if now < bucket.since then
@@ -32,6 +34,7 @@ local function load_bucket(name, flow, seen)
     flow = flow,
     level = number(name .. '.level', 0),
     held = number(name .. '.held', 0),
+    lost = number(name .. '.lost', 0),
     at = number(name .. '.at', now),
     was = number(name .. '.was', math.max(flow.burst, seen)),
     is = number(name .. '.is', flow.burst),
@@ -41,7 +44,7 @@ end
 
 local function save_bucket(bucket)
   if bucket then
-    for _, field in ipairs({'level', 'held', 'at', 'was', 'is', 'since'}) do
+    for _, field in ipairs({'level', 'held', 'lost', 'at', 'was', 'is', 'since'}) do
       set(bucket.name .. '.' .. field, bucket[field])
     end
   end
@@ -51,8 +54,9 @@ local function bucket_wait(bucket, amount)
   if not bucket or bucket.level >= amount then
     return 0
   end
-  if amount > top(bucket) or bucket.level + bucket.held >= top(bucket) * (1 - 1e-9) then
-    bucket.is = math.max(bucket.is, math.min(bucket.flow.most, amount + bucket.held))
+  if amount > top(bucket) or bucket.lost >= amount then
+    bucket.is = math.max(bucket.is, math.min(bucket.flow.most, math.max(amount + bucket.held, top(bucket) + amount)))
+    bucket.lost = 0
   end
   if amount + bucket.held > top(bucket) or rate(bucket) <= 0 then
     return rules.poll_ms

@@ -1,0 +1,181 @@
+"""Property tests of the in-process governor, by a clock of the test's own."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.errors import SettingsError
+from tests.unit.governor.windows import Clock, fullest, overlap
+from workers.governor.bucket import Bucket
+from workers.governor.local import LocalGovernor
+from workers.governor.port import OK, Limits, Permit, Reason, TooManyTokensError, Wait
+from workers.governor.rules import Tuning, rules_for
+
+WINDOW_S = 60.0
+
+# A step: seconds that pass, tokens that a call asks for, and the part of its own that the oldest call used, if it ends.
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from([0.0, 0.001, 0.1, 1.0, 7.0, 31.0, 59.0, 61.0, 150.0]),
+        st.integers(0, 100),
+        st.none() | st.floats(0, 1),
+    ),
+    max_size=120,
+)
+
+
+class Diary:
+    """Calls made through a governor, and when."""
+
+    def __init__(self, governor: LocalGovernor, clock: Clock) -> None:
+        self.governor, self.clock = governor, clock
+        self.flying: list[Permit] = []
+        self.granted: list[Permit] = []
+        self.used: dict[str, int] = {}
+        self.ended: dict[str, float] = {}
+
+    def begin(self, tokens: int) -> bool:
+        answer = self.governor.acquire("m", "job", tokens, owner="o")
+        if isinstance(answer, Wait):
+            assert answer.ms > 0
+            return False
+        self.flying.append(answer)
+        self.granted.append(answer)
+        return True
+
+    def end(self, part: float) -> None:
+        permit = self.flying.pop(0)
+        self.used[permit.id] = int(permit.tokens * part)
+        self.ended[permit.id] = self.clock()
+        self.governor.release(permit, tokens_used=self.used[permit.id], ended=OK)
+
+    def tokens(self, permit: Permit) -> int:
+        """What the call used; of a call in flight, what it may use."""
+        return self.used.get(permit.id, permit.tokens)
+
+
+def live(diary: Diary, steps: list[tuple[float, int, float | None]], most: int) -> None:
+    for seconds, amount, part in steps:
+        diary.clock.advance(seconds)
+        diary.governor.renew("o")
+        if part is not None and diary.flying:
+            diary.end(part)
+        for _ in range(3):
+            diary.begin(min(amount, most))
+
+
+@settings(max_examples=150, deadline=None)
+@given(STEPS, st.integers(1, 12))
+def test_no_sliding_window_has_more_requests_than_the_limit(
+    steps: list[tuple[float, int, float | None]], rpm: int
+) -> None:
+    clock = Clock()
+    limits = Limits(requests_per_minute=rpm, window_s=WINDOW_S)
+    diary = Diary(LocalGovernor({"m": limits}, clock=clock), clock)
+    live(diary, steps, 100)
+    assert fullest(((permit.at_ms, 1) for permit in diary.granted), WINDOW_S * 1000) <= rpm
+
+
+@settings(max_examples=300, deadline=None)
+@given(STEPS, st.integers(2, 400), st.sampled_from([0.01, 0.1, 0.5, 0.9]))
+def test_no_sliding_window_has_more_tokens_than_the_limit_wherever_they_are_counted(
+    steps: list[tuple[float, int, float | None]], tpm: int, burst: float
+) -> None:
+    clock = Clock()
+    limits = Limits(tokens_per_minute=tpm, window_s=WINDOW_S)
+    diary = Diary(LocalGovernor({"m": limits}, tuning=Tuning(burst=burst, lease_s=1000), clock=clock), clock)
+    live(diary, steps, int(tpm * 0.9))
+    at_grant = [(permit.at_ms, diary.tokens(permit)) for permit in diary.granted]
+    at_end = [(diary.ended[permit.id], diary.used[permit.id]) for permit in diary.granted if permit.id in diary.ended]
+    late = [event for permit, event in zip(diary.granted, at_grant, strict=True) if permit.id not in diary.ended]
+    assert fullest(at_grant, WINDOW_S * 1000) <= tpm
+    assert fullest(at_end + late, WINDOW_S * 1000) <= tpm
+
+
+@settings(max_examples=100, deadline=None)
+@given(STEPS, st.integers(1, 5))
+def test_no_more_calls_are_in_flight_than_the_limit(steps: list[tuple[float, int, float | None]], most: int) -> None:
+    clock = Clock()
+    diary = Diary(LocalGovernor({"m": Limits(concurrency=most)}, tuning=Tuning(lease_s=1000), clock=clock), clock)
+    live(diary, steps, 100)
+    held = [(permit.at_ms, diary.ended.get(permit.id, clock() + 1)) for permit in diary.granted]
+    assert overlap(held) <= most
+
+
+@pytest.mark.parametrize("rpm", [1, 2, 7, 60, 1000])
+def test_who_asks_as_told_gets_nine_tenths_of_the_requests(rpm: int) -> None:
+    clock = Clock()
+    diary = Diary(LocalGovernor({"m": Limits(requests_per_minute=rpm)}, clock=clock), clock)
+    begun, until = clock(), clock() + 10 * 60_000
+    while clock() < until:
+        answer = diary.governor.acquire("m", "job", 0, owner="o")
+        if isinstance(answer, Wait):
+            clock.advance(answer.ms / 1000)
+        else:
+            diary.granted.append(answer)
+            diary.governor.release(answer, tokens_used=0, ended=OK)
+    assert len(diary.granted) >= 0.9 * rpm * (until - begun) / 60_000 - 1
+    assert fullest(((permit.at_ms, 1) for permit in diary.granted), 60_000) <= rpm
+
+
+@pytest.mark.parametrize(("seconds", "part", "share"), [(1, 1, 0.88), (30, 1, 0.64), (30, 0.25, 0.31), (5, 0.5, 0.8)])
+def test_the_burst_grows_to_what_long_calls_hold(seconds: int, part: float, share: float) -> None:
+    """Used in a minute + reserved by calls in flight ≤ the limit: the shares are near what that allows."""
+    clock = Clock()
+    diary = Diary(LocalGovernor({"m": Limits(tokens_per_minute=60_000)}, clock=clock), clock)
+    for _ in range(1200):
+        clock.advance(1)
+        diary.governor.renew("o")
+        while diary.flying and diary.flying[0].at_ms <= clock() - seconds * 1000:
+            diary.end(part)
+        while diary.begin(200):
+            pass
+    used = sum(diary.used[number] for number, ended in diary.ended.items() if ended > clock() - 900_000)
+    assert used >= share * 60_000 * 15
+    assert fullest(((permit.at_ms, diary.tokens(permit)) for permit in diary.granted), 60_000) <= 60_000
+
+
+def test_a_bucket_that_grew_is_small_again_after_quiet_windows() -> None:
+    flow = rules_for(Limits(tokens_per_minute=1000), Tuning()).tokens
+    assert flow is not None
+    bucket = Bucket(flow, 0)
+    now = 0.0
+    for now in itertools.count(0.0, 1000.0):
+        bucket.refill(now)
+        if not bucket.wait_ms(600, 200, 5000):
+            break
+    assert bucket.top >= 600
+    bucket.take(600, hold=True)
+    bucket.settle(600, 600)
+    for second in range(1, 181):
+        bucket.refill(now + second * 1000)
+        bucket.take(bucket.level, hold=False)
+    assert bucket.top == flow.burst
+
+
+def test_a_clock_that_is_set_back_gives_nothing_and_stops_nothing() -> None:
+    clock = Clock()
+    governor = LocalGovernor({"m": Limits(requests_per_minute=60)}, clock=clock)
+    clock.advance(-3600)
+    assert isinstance(governor.acquire("m", "a", 0, owner="o"), Wait)
+    clock.advance(1.2)
+    assert isinstance(governor.acquire("m", "a", 0, owner="o"), Permit)
+
+
+@pytest.mark.parametrize("field", ["concurrency", "requests_per_minute", "tokens_per_minute", "window_s"])
+def test_a_limit_of_nothing_is_refused_when_it_is_written(field: str) -> None:
+    with pytest.raises(SettingsError, match=field):
+        Limits(**{field: 0})
+
+
+def test_a_call_that_no_wait_would_help_is_an_error() -> None:
+    governor = LocalGovernor({"m": Limits(tokens_per_minute=1000)}, clock=Clock())
+    with pytest.raises(TooManyTokensError, match="901 tokens"):
+        governor.acquire("m", "a", 901, owner="o")
+    answer = governor.acquire("m", "a", 900, owner="o")
+    assert isinstance(answer, Wait)
+    assert answer.reason is Reason.TOKENS
