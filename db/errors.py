@@ -53,19 +53,44 @@ _SIGNS: tuple[tuple[tuple[str, ...], type[StorageError], str], ...] = (
         "run the command again",
     ),
     (
-        ("connection refused", "could not connect", "server closed", "connection is closed", "terminating connection"),
+        (
+            "connection refused",
+            "could not connect",
+            "server closed",
+            "connection is closed",
+            "terminating connection",
+            "connection failed",
+            "connection is lost",
+            "consuming input failed",
+        ),
         DatabaseUnreachableError,
         "see that the server runs and that the URL is right",
     ),
 )
 
 
+# PostgreSQL's own classes of errors (its manual, appendix A), the longest prefix first.
+_CODES: tuple[tuple[str, type[StorageError]], ...] = (
+    ("40001", DatabaseBusyError),  # serialization_failure
+    ("40P01", DatabaseBusyError),  # deadlock_detected
+    ("55P03", DatabaseBusyError),  # lock_not_available
+    ("57014", DatabaseBusyError),  # query_canceled: a time limit of a statement
+    ("53100", DatabaseFullError),  # disk_full
+    ("25006", DatabaseReadOnlyError),  # read_only_sql_transaction
+    ("25P03", DatabaseUnreachableError),  # idle_in_transaction_session_timeout: the connection is gone
+    ("53300", DatabaseUnreachableError),  # too_many_connections
+    ("57P", DatabaseUnreachableError),  # it shuts down, has crashed, or starts
+    ("08", DatabaseUnreachableError),  # connection_exception
+)
+
+
 def translate(error: exc.DBAPIError, where: str) -> StorageError:
     """The project's error for a driver error. `where` names the database without a password."""
-    cause = str(error.orig).strip().splitlines()[0] if error.orig else str(error)
-    for signs, kind, hint in _SIGNS:
-        if any(sign in cause.lower() for sign in signs):
-            return kind(f"{(kind.__doc__ or '').rstrip('.')}: {where}", cause=cause, hint=hint)
+    cause = next(iter(str(error.orig).strip().splitlines()), str(error))
+    kind = _kind(error, cause.lower())
+    if kind is not None:
+        hint = next(hint for _, known, hint in _SIGNS if known is kind)
+        return kind(f"{(kind.__doc__ or '').rstrip('.')}: {where}", cause=cause, hint=hint)
     if "disk i/o error" in cause.lower():
         return DatabaseFullError(
             f"The state could not be written: {where}",
@@ -73,3 +98,12 @@ def translate(error: exc.DBAPIError, where: str) -> StorageError:
             hint="see that the disk has space and is sound, then run the same command again",
         )
     return StorageError(f"The database refused: {where}", cause=cause)
+
+
+def _kind(error: exc.DBAPIError, cause: str) -> type[StorageError] | None:
+    code = getattr(error.orig, "sqlstate", None) or ""
+    if code:
+        return next((kind for prefix, kind in _CODES if code.startswith(prefix)), None)
+    if error.connection_invalidated:  # lost without a word of the server's: it was killed, or the network was
+        return DatabaseUnreachableError
+    return next((kind for signs, kind, _ in _SIGNS if any(sign in cause for sign in signs)), None)
