@@ -74,9 +74,7 @@ class DispatchRepository:
         query = select(TaskRow.id).where(TaskRow.step_id.in_(step_ids), TaskRow.state == TaskState.READY, _due(now_ms))
         return self._connection.execute(query.limit(1)).first() is not None
 
-    def dispatch(
-        self, step_ids: Sequence[int], *, limit: int, now_ms: int, suspects: bool = False
-    ) -> list[Bell]:
+    def dispatch(self, step_ids: Sequence[int], *, limit: int, now_ms: int, suspects: bool = False) -> list[Bell]:
         """Mark ready tasks that are due as dispatched, in order, and give the messages to be sent after the commit."""
         bells: list[Bell] = []
         for step_id in sorted(step_ids):

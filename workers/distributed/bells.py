@@ -21,7 +21,7 @@ from workers.planning.plan import StepPlan
 SENTINEL = "octavo:sentinel"  # while it is there, Redis has not been emptied
 MOST_IN_MESSAGE = 15  # (id, number) pairs: a message stays under 1 KB
 SENT_AT_ONCE = 200
-QUIET_MS = 5_000  # a bell that nobody answered so long may be lost
+QUIET_MS = 5_000  # a bell that nobody answered so long may be lost; a shorter lease makes it shorter
 BATCH = 1_000
 
 
@@ -73,11 +73,14 @@ class Names:
 class Listener:
     """Finds bells that were lost: Redis was emptied, or its queues hold fewer than were rung."""
 
-    def __init__(self, database: Database, loader: Loader, redis: Any, queues: Sequence[str]) -> None:
+    def __init__(
+        self, database: Database, loader: Loader, redis: Any, queues: Sequence[str], *, lease_ms: int = QUIET_MS
+    ) -> None:
         self._database = database
         self._loader = loader
         self._redis = redis
         self._queues = queues
+        self._quiet_ms = min(QUIET_MS, lease_ms)
 
     def lost(self) -> list[Ring]:
         """New bells for those that seem lost. A wrong guess costs a message that is dropped."""
@@ -90,10 +93,10 @@ class Listener:
                 for job, _ in rows.dispatches.running()
             }
             ids = [step.id for found in steps.values() for step in found]
-            silent = rows.dispatches.silent(ids, before_ms=now if flushed else now - QUIET_MS)
-        if not silent or not (flushed or self._queued() < silent):
+            before = now if flushed else now - self._quiet_ms
+            silent = rows.dispatches.silent(ids, before_ms=before)
+        if not silent or not (flushed or sum(queued(self._redis, self._queues)) < silent):
             return []
-        before = now if flushed else now - QUIET_MS
         for job, found in steps.items():
             with self._database.write() as rows:
                 bells = rows.dispatches.ring_again(
@@ -103,8 +106,10 @@ class Listener:
                 rings.append(Ring(self._loader.context(job), {step.id: step for step in found}, bells))
         return rings
 
-    def _queued(self) -> int:
-        with self._redis.pipeline(transaction=False) as pipe:
-            for queue in self._queues:
-                pipe.llen(queue)
-            return sum(int(count) for count in pipe.execute())
+
+def queued(redis: Any, queues: Sequence[str]) -> list[int]:
+    """How many messages wait in each queue."""
+    with redis.pipeline(transaction=False) as pipe:
+        for queue in queues:
+            pipe.llen(queue)
+        return [int(count) for count in pipe.execute()]

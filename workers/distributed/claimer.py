@@ -84,7 +84,7 @@ class Claimer:
         except OctavoError as error:
             for _, future in asked:
                 future.set_exception(error)
-        except Exception as error:  # noqa: BLE001  # a slot that waits for an answer must get one
+        except Exception as error:  # a slot that waits for an answer must get one
             log.exception("claim failed")
             for _, future in asked:
                 future.set_exception(OctavoError(f"Tasks could not be claimed: {error}"))

@@ -32,20 +32,24 @@ class Identity:
 
 
 class Quiet:
-    """Lets many work at once, or one alone."""
+    """Lets many work at once, or one alone. While one waits to be alone no other comes in, so that its turn comes."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
         self._many = 0
         self._one = False
+        self._waiting = 0
 
     def enter(self, *, alone: bool) -> None:
         """Come in when that may be."""
         with self._condition:
-            self._condition.wait_for(lambda: not self._one and not (alone and self._many))
             if alone:
+                self._waiting += 1
+                self._condition.wait_for(lambda: not self._one and not self._many)
+                self._waiting -= 1
                 self._one = True
             else:
+                self._condition.wait_for(lambda: not self._one and not self._waiting)
                 self._many += 1
 
     def leave(self, *, alone: bool) -> None:
@@ -92,6 +96,14 @@ class WorkerEngine:
     def tend(self) -> None:
         """Look soon at what is to be planned and dispatched."""
         self._tender.wake()
+
+    def fault(self) -> str | None:
+        """What is broken in this engine so that it serves no more, if anything."""
+        if self._committer.failure is not None:
+            return f"results can not be committed: {self._committer.failure.message}"
+        if not self._beats.is_alive() and not self._ending.is_set():
+            return "its heartbeat has ended"
+        return None
 
     def _many(self, rung: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         self._quiet.enter(alone=False)

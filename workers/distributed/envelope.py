@@ -1,8 +1,8 @@
 """Messages as kombu writes them for Redis, made many at a time.
 
 Celery and kombu spend half a millisecond on each message, more than all else that is done for a cheap chunk. The form
-of a message is therefore taken once from Celery itself, by sending one over a transport in memory; then only what differs
-is filled in: ids, the body, the words for Flower. A test reads such a message back with kombu.
+of a message is therefore taken once from Celery itself, by sending one over a transport in memory; then only what
+differs is filled in: ids, the body, the words for Flower. A test reads such a message back with kombu.
 """
 
 from __future__ import annotations

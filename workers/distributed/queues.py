@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+
 from workers.planning.plan import LOCAL, StepPlan
 
 CALL = "octavo.call"  # calls that wait for a network: many threads

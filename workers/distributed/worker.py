@@ -13,22 +13,31 @@ from typing import Any
 
 import redis
 from celery import Celery
-from celery.signals import worker_init, worker_process_init, worker_process_shutdown, worker_shutdown
+from celery.signals import (
+    worker_init,
+    worker_process_init,
+    worker_process_shutdown,
+    worker_ready,
+    worker_shutdown,
+    worker_shutting_down,
+)
+from celery.worker import state
 from kombu.connection import Connection
 from kombu.exceptions import OperationalError
 
 from db.database import Repositories
 from pipeline import settings as settings_module
-from pipeline.errors import SettingsError
+from pipeline.errors import OctavoError, SettingsError
 from pipeline.settings import Settings
 from workers import current
 from workers.app import app
 from workers.clock import now_ms
-from workers.distributed.bells import Bells, Listener
+from workers.distributed.bells import Bells, Listener, queued
 from workers.distributed.dispatcher import Dispatcher
 from workers.distributed.engine import Identity, WorkerEngine
 from workers.distributed.queues import QUEUES
 from workers.distributed.tender import Tender
+from workers.distributed.watchdog import Watchdog
 from workers.execute import Loader
 from workers.runtime import Runtime
 
@@ -77,7 +86,7 @@ def ring_control(settings: Settings) -> None:
     from workers.tasks import tend
 
     try:
-        with Connection(settings.redis_url, connect_timeout=RING_S) as connection:
+        with Connection(settings.redis_url, connect_timeout=RING_S) as connection:  # type: ignore[no-untyped-call]
             tend.apply_async(
                 args=[], queue=CONTROL, argsrepr="a job has changed", kwargsrepr="", connection=connection, retry=False
             )
@@ -106,14 +115,14 @@ def serve(settings: Settings, *, queues: Sequence[str], slots: int) -> Serving:
     runtime = Runtime(settings)
     owner = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
     loader = Loader(runtime.database, runtime.ops)
-    broker = redis.Redis.from_url(settings.redis_url or "")
+    broker = redis.Redis.from_url(settings.redis_url or "", socket_timeout=RING_S, socket_connect_timeout=RING_S)
     bells = Bells(broker, provider_of(runtime))
     tender = Tender(
         runtime.database,
         loader,
         Dispatcher(runtime.database, loader, window(runtime), bells.send),
         bells,
-        Listener(runtime.database, loader, broker, QUEUES),
+        Listener(runtime.database, loader, broker, QUEUES, lease_ms=int(settings.lease_s * 1000)),
         owner=owner,
         reconcile_s=settings.reconcile_s,
         lease_s=settings.lease_s,
@@ -133,6 +142,8 @@ class _Plan:
     queues: Sequence[str] = QUEUES
     slots: int = 0
     serving: Serving | None = None
+    watchdog: Watchdog | None = None
+    failure: OctavoError | None = None  # why this process could not begin
 
 
 _plan = _Plan()
@@ -149,14 +160,24 @@ def run(
     # Claims, commits and messages are moved by threads that mostly wait: with Python's usual 5 ms a thread that has its
     # answer would wait longer for the interpreter than it did for the answer.
     sys.setswitchinterval(SWITCH_S)
-    app.worker_main([*arguments, "--without-mingle", *(["-E"] if events else [])])
+    try:
+        app.worker_main([*arguments, "--without-mingle", *(["-E"] if events else [])])
+    finally:
+        if _plan.failure is not None:
+            raise _plan.failure
     return 0
 
 
 def _begin(slots: int) -> None:
-    settings = _plan.settings or settings_module.current({})
-    connect(app, settings)
-    _plan.serving = serve(settings, queues=_plan.queues, slots=slots)
+    try:
+        settings = _plan.settings or settings_module.current({})
+        connect(app, settings)
+        _plan.serving = serve(settings, queues=_plan.queues, slots=slots)
+    except OctavoError as error:
+        # Celery logs what a signal's receiver raises and goes on: this worker would take messages and do nothing.
+        _plan.failure = error
+        log.critical("this worker can not begin: %s", error.message)
+        raise SystemExit(1) from error
 
 
 def _on_init(sender: Any = None, **_: Any) -> None:
@@ -169,6 +190,25 @@ def _on_fork(**_: Any) -> None:
     _begin(1)
 
 
+def _on_ready(sender: Any = None, **_: Any) -> None:
+    controller = getattr(sender, "controller", None)
+    broker = redis.Redis.from_url(str(app.conf.broker_url), socket_timeout=RING_S)
+    slots = int(getattr(controller, "concurrency", 0) or 1)
+    queues = list(app.amqp.queues.consume_from)
+    _plan.watchdog = Watchdog(
+        waiting=lambda: sum(queued(broker, queues)),
+        taken=lambda: sum(state.total_count.values()),
+        free=lambda: len(state.reserved_requests) < slots,
+        fault=lambda: _plan.serving.engine.fault() if _plan.serving else None,
+    )
+    _plan.watchdog.start()
+
+
+def _on_stopping(**_: Any) -> None:
+    if _plan.watchdog is not None:
+        _plan.watchdog.close()
+
+
 def _on_end(**_: Any) -> None:
     if _plan.serving is not None:
         serving, _plan.serving = _plan.serving, None
@@ -176,6 +216,8 @@ def _on_end(**_: Any) -> None:
 
 
 worker_init.connect(_on_init, weak=False)
+worker_ready.connect(_on_ready, weak=False)
+worker_shutting_down.connect(_on_stopping, weak=False)
 worker_process_init.connect(_on_fork, weak=False)
 worker_shutdown.connect(_on_end, weak=False)
 worker_process_shutdown.connect(_on_end, weak=False)
