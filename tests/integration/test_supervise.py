@@ -131,6 +131,14 @@ def test_a_step_that_fails_at_the_start_stops_everything_and_is_named(tmp_path: 
     assert not runs(up.pid("database"))
 
 
+def test_what_is_optional_does_not_keep_the_others_from_starting(tmp_path: Path) -> None:
+    broken = {"name": "flower", "code": "raise SystemExit(1)", "optional": True, "restart": QUICK, "health": "/none"}
+    with driven(tmp_path, broken, stays("worker")) as up:
+        up.wait_for(is_ready)
+        assert up.statuses("down") == ["flower"]
+        assert runs(up.pid("worker"))
+
+
 def test_a_program_that_is_not_there_is_named() -> None:
     from workers.supervise.child import Child
     from workers.supervise.service import Change, Service, Status

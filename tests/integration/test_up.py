@@ -146,6 +146,13 @@ def test_flower_changes_nothing_with_or_without_the_password(running: Running, p
     assert runs(running.pids["worker-1"])
 
 
+def test_what_flower_shows_to_everybody_holds_no_text(running: Running) -> None:
+    for path in ("/metrics", "/healthcheck"):
+        status, body = running.flower(path)
+        assert status == 200, "the guide says so"
+        assert "Ishmael" not in body
+
+
 def test_flower_answers_who_has_the_password(running: Running) -> None:
     for path in ("/workers", "/tasks", "/api/workers", "/api/tasks"):
         assert running.known(path)[0] == 200

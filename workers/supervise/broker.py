@@ -67,7 +67,7 @@ class OwnRedis:
         """The server. Its password is in a file that only its owner can read, not among its arguments."""
         settings = {
             "bind": "127.0.0.1", "port": str(self.port), "protected-mode": "yes", "requirepass": self._password,
-            "save": '""', "appendonly": "no", "daemonize": "no",
+            "loglevel": "warning", "save": '""', "appendonly": "no", "daemonize": "no",
             "maxmemory-policy": "noeviction",  # Celery's queues are no cache
         }  # fmt: skip
         config = self.home / "redis.conf"

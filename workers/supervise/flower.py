@@ -61,6 +61,7 @@ def service(
         env={**said, "CELERY_BROKER_URL": broker_url},
         health=HttpProbe(port=port, path="/healthcheck"),
         needs=needs,
+        optional=True,
         stops=1,
         shown=f"http://{LOOPBACK}:{port}  user {USER}, password in {state / PASSWORD_FILE}",
     )

@@ -44,6 +44,7 @@ class Service:
     restart: Restart = field(default_factory=Restart)
     needs: tuple[str, ...] = ()  # names of services that must be healthy (or, if `once`, done) before it starts
     once: bool = False
+    optional: bool = False  # the others start and stay even if it can not be started
     user: int | None = None  # numeric user and group to run as; only root can name another than its own
     folder: Path | None = None  # working folder; None: the supervisor's
     stops: int = 0  # at the end, services of the lowest number are stopped first, then the next

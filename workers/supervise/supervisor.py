@@ -127,19 +127,21 @@ class Supervisor:
                 self._selector.unregister(key.fd)
 
     def _look_at_the_start(self, deadline: float) -> None:
-        everything = self._watched.values()
-        down = next((watched for watched in everything if watched.status is Status.DOWN), None)
+        waited_for = [watched for watched in self._watched.values() if not watched.settled]
+        needed = [watched for watched in self._watched.values() if not watched.service.optional]
+        down = next((watched for watched in needed if watched.status is Status.DOWN), None)
         if down is not None:
             raise StartError(f"{down.service.name} can not be started: it {down.says}", hint="its lines above say why")
-        if all(watched.status in (Status.UP, Status.DONE) for watched in everything):
-            self._ready = True
-            self._told.ready(self._watched)
-        elif time.monotonic() > deadline:
-            late = next(watched for watched in everything if watched.status not in (Status.UP, Status.DONE))
+        late = time.monotonic() > deadline
+        missing = next((watched for watched in needed if late and watched in waited_for), None)
+        if missing is not None:
             raise StartError(
-                f"{late.service.name} is still {late.status.value} after {self._start_s:.0f} s",
+                f"{missing.service.name} is still {missing.status.value} after {self._start_s:.0f} s",
                 hint="its lines above say why",
             )
+        if late or not waited_for:
+            self._ready = True
+            self._told.ready(self._watched)
 
     def _stop_all(self) -> None:
         """Lowest `stops` first; each group has its time, then it is killed."""

@@ -37,6 +37,11 @@ class Watched:
         waiting = self.status in (Status.WAITING, Status.BACKING_OFF)
         return waiting and not self._stopping and time.monotonic() >= self._next_start
 
+    @property
+    def settled(self) -> bool:
+        """Is it up or done, or known not to come?"""
+        return self.status in (Status.UP, Status.DONE, Status.DOWN)
+
     def start(self, environ: Mapping[str, str]) -> Child | None:
         """Start a process of it; None when the system refuses the program, which counts as a death."""
         self.started = True
