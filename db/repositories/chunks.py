@@ -136,7 +136,8 @@ class ChunkRepository:
 
     def hashes_of(self, page_ids: Sequence[int]) -> list[tuple[int, int, bytes]]:
         """(page id, ordinal, content hash) of the chunks of pages, in order of pages' ids: all that a plan needs."""
-        return [(row[0], row[1], row[2]) for row in _HASHES.one(self._connection, (ids_for(self._connection, page_ids),))]
+        rows = _HASHES.one(self._connection, (ids_for(self._connection, page_ids),))
+        return [(row[0], row[1], row[2]) for row in rows]
 
     def at(self, places: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Chunk]:
         """Chunks by (page id, ordinal)."""
