@@ -67,7 +67,8 @@ class Words(TypeDecorator[str]):
 # SQLite numbers rows by itself only in a column declared INTEGER.
 BIG = BigInteger().with_variant(Integer, "sqlite")
 
-# SQLite then keeps the rows in the order of their key, in one tree.
+# SQLite then keeps the rows in the order of their key, in one tree: for short rows only, a long one would leave little
+# room for keys in a page of that tree.
 WITHOUT_ROWID = ({"sqlite_with_rowid": False},)
 
 BigId = Annotated[int, mapped_column(BIG, primary_key=True, autoincrement=True)]

@@ -14,7 +14,6 @@ class ContentRow(Base):
     """A text by its SHA-256, as UTF-8 bytes. Stored once, however many revisions and documents hold it."""
 
     __tablename__ = "contents"
-    __table_args__ = WITHOUT_ROWID
 
     sha256: Mapped[bytes] = mapped_column(LargeBinary(32), primary_key=True)
     text: Mapped[bytes]

@@ -14,7 +14,6 @@ class ResultRow(Base):
     """The memoized output of a key: global, content-addressed, shared by all documents and jobs."""
 
     __tablename__ = "results"
-    __table_args__ = WITHOUT_ROWID
 
     key: Mapped[bytes] = mapped_column(LargeBinary(32), primary_key=True)
     op: Mapped[str]
@@ -35,7 +34,6 @@ class PartitionRow(Base):
     """Which merge shards an output has parts in, with each part's hash: kept so that a plan reads no outputs."""
 
     __tablename__ = "partitions"
-    __table_args__ = WITHOUT_ROWID
 
     output_sha256: Mapped[bytes] = mapped_column(LargeBinary(32), primary_key=True)
     scheme: Mapped[str] = mapped_column(primary_key=True)  # merge op, its version and the number of shards

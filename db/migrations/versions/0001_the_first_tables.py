@@ -22,7 +22,6 @@ def upgrade() -> None:
         sa.Column("sha256", sa.LargeBinary(length=32), nullable=False),
         sa.Column("text", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("sha256", name=op.f("pk_contents")),
-        sqlite_with_rowid=False,
     )
     op.create_table(
         "documents",
@@ -60,7 +59,6 @@ def upgrade() -> None:
         sa.Column("scheme", sa.String(), nullable=False),
         sa.Column("parts", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("output_sha256", "scheme", name=op.f("pk_partitions")),
-        sqlite_with_rowid=False,
     )
     op.create_table(
         "parts",
@@ -107,7 +105,6 @@ def upgrade() -> None:
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("last_used", sa.Date(), nullable=False),
         sa.PrimaryKeyConstraint("key", name=op.f("pk_results")),
-        sqlite_with_rowid=False,
     )
     op.create_table(
         "chunkings",
