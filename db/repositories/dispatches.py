@@ -134,9 +134,8 @@ class DispatchRepository:
             )
             if self._locks:
                 query = query.with_for_update(skip_locked=True)
-            for row in self._connection.execute(query):
-                if numbers[row[1]] == row[0]:
-                    found.append(Claim(*tuple(row)[1:]))
+            rows = self._connection.execute(query).all()
+            found += [Claim(*tuple(row)[1:]) for row in rows if numbers[row[1]] == row[0]]
         return found
 
     def beat(self, process: Process) -> None:

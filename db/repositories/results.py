@@ -124,7 +124,8 @@ class ResultRepository:
             self._connection.execute(insert_new(self._connection, PartitionRow), rows)
         if parts:
             lines = [
-                {"scheme": scheme, "shard": shard, "output_sha256": sha, "items": packed(items)} for shard, sha, items in parts
+                {"scheme": scheme, "shard": shard, "output_sha256": sha, "items": packed(items)}
+                for shard, sha, items in parts
             ]
             self._connection.execute(insert_new(self._connection, PartRow), lines)
 

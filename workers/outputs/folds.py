@@ -98,7 +98,7 @@ def summary(view: View, plan: StepPlan) -> dict[str, Json]:
 
 
 def outline(view: View, plan: StepPlan) -> dict[str, Json]:
-    """`{sections: [{title, level, start_line, end_line, text, terms, citations}]}`; of several documents as a summary."""
+    """`{sections: [{title, level, start_line, end_line, text, terms, citations}]}`; of several documents a list."""
     folded = open_fold(view, plan)
     documents = []
     for number, member in enumerate(view.context.selection.members):
