@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.redis_server import RedisServer, find_program
-from workers.governor.port import OK, End, Ended, Governor, Permit, Wait
+from workers.governor.port import OK, End, Ended, Governor, Limits, Permit, Wait
 
 
 @pytest.fixture(scope="module", name="server")
@@ -30,8 +30,10 @@ def refused(answer: Permit | Wait) -> Wait:
     return answer
 
 
-def ask(governor: Governor, job: str = "a", tokens: int = 0, owner: str = "o") -> Permit | Wait:
-    return governor.acquire("m", job, tokens, owner=owner)
+def ask(
+    governor: Governor, job: str = "a", tokens: int = 0, owner: str = "o", job_limits: Limits | None = None
+) -> Permit | Wait:
+    return governor.acquire("m", job, tokens, owner=owner, job_limits=job_limits)
 
 
 def take(governor: Governor, job: str = "a", most: int = 1000, tokens: int = 0) -> list[Permit]:

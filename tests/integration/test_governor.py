@@ -216,6 +216,37 @@ def test_small_calls_do_not_starve_large_ones(make: Make, clock: Clock) -> None:
     assert sum(spent.values()) >= 0.8 * 4 * 60_000
 
 
+# A job's own limits
+
+
+def test_a_jobs_own_limits_hold_it_and_no_other(make: Make, clock: Clock) -> None:
+    governor = make(concurrency=8)
+    own = Limits(concurrency=2, requests_per_minute=120, tokens_per_minute=10_000)
+    ask(governor, "held", 10, job_limits=own)
+    clock.advance(60)
+    first = granted(ask(governor, "held", 900, job_limits=own))
+    assert refused(ask(governor, "held", 900, job_limits=own)).reason is Reason.TOKENS
+    end(governor, first, used=100)
+    for _ in range(2):
+        granted(ask(governor, "held", 10, job_limits=own))
+    assert refused(ask(governor, "held", 10, job_limits=own)).reason is Reason.CONCURRENCY
+    assert governor.state("m").waiting == ()
+    assert len(take(governor, "free")) == 6
+    with pytest.raises(TooManyTokensError, match="'held'"):
+        ask(governor, "held", 9001, job_limits=own)
+
+
+def test_what_a_job_is_refused_for_itself_it_does_not_keep_from_others(make: Make, clock: Clock) -> None:
+    governor = make(requests_per_minute=600)
+    own = Limits(requests_per_minute=1)
+    ask(governor, "eager")
+    clock.advance(60)
+    take(governor, "eager")
+    clock.advance(1)
+    refused(ask(governor, "held", job_limits=own))
+    assert granted(ask(governor, "eager"))
+
+
 # The provider's health
 
 
@@ -352,7 +383,8 @@ def test_redis_decides_as_the_in_process_governor_does(server: RedisServer, cloc
     )  # fmt: skip
     flying: list[tuple[Permit, Permit]] = []
     for seconds, job, tokens, act, ended in random_steps(seed):
-        answers = [ask(governor, job, tokens, owner=job) for governor in (local, shared)]
+        own = Limits(concurrency=3, tokens_per_minute=3000, window_s=20) if job == "a" else None
+        answers = [ask(governor, job, tokens, owner=job, job_limits=own) for governor in (local, shared)]
         if all(isinstance(answer, Permit) for answer in answers):
             flying.append((granted(answers[0]), granted(answers[1])))
         else:

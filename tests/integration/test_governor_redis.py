@@ -146,7 +146,7 @@ def test_redis_that_forgot_its_scripts_learns_them_again(server: RedisServer, tw
 
 
 def test_the_second_asking_for_one_permit_takes_nothing_more(server: RedisServer, two: RedisGovernor) -> None:
-    replies = [two._run("acquire", "m", "g1", "job", 0, b"0", b"") for _ in range(2)]
+    replies = [two._run("acquire", "m", "g1", "job", 0, b"0", b"", "") for _ in range(2)]
     assert [reply[0] for reply in replies] == [1, 1]
     assert two.state("m").in_flight == 1
 

@@ -99,9 +99,8 @@ class Bucket:
         """Take what was used beyond all reservations."""
         self.level -= amount
 
-    def left(self, now: float, ended: float) -> int:
-        """What could be taken now, were `ended` of what is held used up. Changes nothing."""
+    def left(self, now: float) -> int:
+        """What could be taken now. Changes nothing."""
         ahead = copy.copy(self)
-        ahead.held -= ended
         ahead.refill(now)
         return math.floor(ahead.level)

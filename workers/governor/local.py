@@ -23,20 +23,26 @@ class LocalGovernor:
     def __init__(
         self, limits: Mapping[str, Limits], *, tuning: Tuning | None = None, clock: Callable[[], float] = monotonic_ms
     ) -> None:
-        self._rules = {name: rules_for(limit, tuning or Tuning()) for name, limit in limits.items()}
+        self._tuning = tuning or Tuning()
+        self._rules = {name: rules_for(limit, self._tuning) for name, limit in limits.items()}
         self._clock = clock
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
         now = clock()
         self._profiles = {name: Profile(rules, now) for name, rules in self._rules.items()}
 
-    def acquire(self, profile: str, job: str, tokens: int, *, owner: str) -> Permit | Wait:
+    def acquire(
+        self, profile: str, job: str, tokens: int, *, owner: str, job_limits: Limits | None = None
+    ) -> Permit | Wait:
         """A permit, or how long to wait and why."""
         check_tokens(find_rules(self._rules, profile), profile, tokens)
+        own = rules_for(job_limits, self._tuning) if job_limits else None
+        if own:
+            check_tokens(own, job, tokens)
         with self._lock:
             number = str(next(self._numbers))
             permit = Permit(id=number, profile=profile, job=job, tokens=tokens, at_ms=self._clock())
-            return self._profiles[profile].acquire(permit, owner) or permit
+            return self._profiles[profile].acquire(permit, owner, own) or permit
 
     def release(self, permit: Permit, *, tokens_used: int, ended: Ended) -> None:
         """Give a permit back."""

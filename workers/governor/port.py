@@ -120,10 +120,14 @@ class ProfileState:
 class Governor(Protocol):
     """Gives and takes back permits. Safe to call from many threads; no method blocks on a limit."""
 
-    def acquire(self, profile: str, job: str, tokens: int, *, owner: str) -> Permit | Wait:
+    def acquire(
+        self, profile: str, job: str, tokens: int, *, owner: str, job_limits: Limits | None = None
+    ) -> Permit | Wait:
         """A permit for one call of `job` that may use `tokens` (input and output), or how long to wait and why.
 
-        Raises UnknownProfileError, TooManyTokensError (this call can never be made), GovernorUnavailableError.
+        `owner` is the process whose `renew` keeps the permit. `job_limits` hold this job's calls to this profile; give
+        them with each call of the job. Raises UnknownProfileError, TooManyTokensError (this call can never be made),
+        GovernorUnavailableError.
         """
         ...
 

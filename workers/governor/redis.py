@@ -7,6 +7,7 @@ import json
 import os
 import uuid
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from workers.governor.port import OTHER, Circuit, Ended, Limits, Permit, ProfileState, Reason, Wait
@@ -40,8 +41,8 @@ class RedisGovernor:
         self._url = url
         self._prefix = prefix
         self._clock = clock
-        self._rules = {name: rules_for(limit, tuning or Tuning()) for name, limit in limits.items()}
-        self._encoded = {name: _encode(rules) for name, rules in self._rules.items()}
+        self._tuning = tuning or Tuning()
+        self._rules = {name: rules_for(limit, self._tuning) for name, limit in limits.items()}
         self._sessions: dict[int, Session] = {}
 
     @property
@@ -52,16 +53,22 @@ class RedisGovernor:
     def _run(self, script: str, profile: str, *arguments: str | int | bytes) -> Any:
         now = -1 if self._clock is None else self._clock()
         key = f"{{{self._prefix}:{profile}}}"
-        return self._session.run(script, key, (self._encoded[profile], repr(now), *arguments))
+        return self._session.run(script, key, (_encode(self._rules[profile]), repr(now), *arguments))
 
-    def acquire(self, profile: str, job: str, tokens: int, *, owner: str) -> Permit | Wait:
+    def acquire(
+        self, profile: str, job: str, tokens: int, *, owner: str, job_limits: Limits | None = None
+    ) -> Permit | Wait:
         """A permit, or how long to wait and why."""
         check_tokens(find_rules(self._rules, profile), profile, tokens)
+        own = rules_for(job_limits, self._tuning) if job_limits else None
+        if own:
+            check_tokens(own, job, tokens)
         session, number = self._session, f"g{uuid.uuid4().hex}"
-        answer, now, reason, ms = self._ask(session, profile, number, job, tokens)
+        asked = (number, job, tokens)
+        answer, now, reason, ms = self._ask(session, profile, asked, own)
         if answer == LOST:
             self._restore(session, profile, session.permits(profile))
-            answer, now, reason, ms = self._ask(session, profile, number, job, tokens)
+            answer, now, reason, ms = self._ask(session, profile, asked, own)
         if answer == LOST:  # and again: let it come to rest
             return Wait(ms=self._rules[profile].poll_ms, reason=Reason.FAIRNESS)
         if answer == REFUSED:
@@ -70,9 +77,11 @@ class RedisGovernor:
         session.hold(permit, owner)
         return permit
 
-    def _ask(self, session: Session, profile: str, number: str, job: str, tokens: int) -> tuple[int, float, str, int]:
+    def _ask(
+        self, session: Session, profile: str, asked: tuple[str, str, int], own: Rules | None
+    ) -> tuple[int, float, str, int]:
         birth, top = session.seen.get(profile, (b"", b"0"))
-        reply = self._run("acquire", profile, number, job, tokens, top, birth)
+        reply = self._run("acquire", profile, *asked, top, birth, _encode(own) if own else "")
         answer, birth, top, now = reply[:4]
         session.seen[profile] = birth, top
         reason, ms = reply[4:] if answer == REFUSED else (b"", 0)
@@ -94,8 +103,8 @@ class RedisGovernor:
     def _release(self, permit: Permit, tokens_used: int, ended: Ended) -> None:
         retry_after = -1 if ended.retry_after_ms is None else ended.retry_after_ms
         self._run(
-            "release", permit.profile, permit.id, repr(permit.at_ms), permit.tokens, tokens_used, ended.how.value,
-            retry_after,
+            "release", permit.profile, permit.id, permit.job, repr(permit.at_ms), permit.tokens, tokens_used,
+            ended.how.value, retry_after,
         )  # fmt: skip
 
     def renew(self, owner: str) -> None:
@@ -120,6 +129,7 @@ class RedisGovernor:
             session.close()
 
 
+@lru_cache(maxsize=4096)
 def _encode(rules: Rules) -> str:
     """The rules as JSON without nulls, which Lua would take for true."""
     return json.dumps({name: value for name, value in dataclasses.asdict(rules).items() if value is not None})

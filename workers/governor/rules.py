@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from workers.governor.port import Limits, TooManyTokensError, UnknownProfileError
 
@@ -61,8 +62,9 @@ class Rules:
     forget_ms: int
 
 
+@lru_cache(maxsize=4096)
 def rules_for(limits: Limits, tuning: Tuning) -> Rules:
-    """The rules of a profile."""
+    """The rules of a profile, or of one job's own limits."""
     window_ms = limits.window_s * 1000
     forget_s = max(tuning.forget_s, 2 * limits.window_s, 2 * tuning.lease_s)
     return Rules(
@@ -108,10 +110,10 @@ def find_rules(rules: Mapping[str, Rules], profile: str) -> Rules:
         raise UnknownProfileError(f"There is no model profile {profile!r}", hint=f"known: {known}") from None
 
 
-def check_tokens(rules: Rules, profile: str, tokens: int) -> None:
-    """Raise TooManyTokensError for a call that no wait would help."""
+def check_tokens(rules: Rules, name: str, tokens: int) -> None:
+    """Raise TooManyTokensError for a call that no wait would help. `name` is the profile, or the job with limits."""
     if rules.tokens is not None and tokens > rules.tokens.most:
         raise TooManyTokensError(
-            f"A call to {profile!r} may use {tokens} tokens, and its limit can give one call {int(rules.tokens.most)}",
+            f"A call may use {tokens} tokens, and the limit of {name!r} can give one call {int(rules.tokens.most)}",
             hint="lower max_tokens or the grain's limit, or raise tokens_per_minute if the provider allows more",
         )

@@ -56,6 +56,11 @@ class Turns:
         else:
             self._starts.pop(job, None)
 
+    def withdrawn(self, job: str) -> None:
+        """A job waits no longer."""
+        self._until.pop(job, None)
+        self._starts.pop(job, None)
+
     def granted(self, job: str, cost: float, until: float) -> None:
         """A job was given a permit. If it waited, it may have more calls that do: it waits till `until` at most."""
         self._virtual = self._start(job)

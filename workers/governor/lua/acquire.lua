@@ -1,10 +1,11 @@
--- ARGV[3..7]: permit id, job, tokens, and what the caller saw last: the token bucket's top, the state's birth.
+-- ARGV[3..8]: permit id, job, tokens, what the caller saw last (the token bucket's top, the state's birth), and the
+-- rules of the job's own limits as JSON, or ''.
 -- Returns {granted, birth, top, now}, or {refused, birth, top, now, reason, ms}, or {lost, birth, top, now}: the state
 -- is not the one that the caller knew, so it must restore its permits before it asks again.
 local REFUSED, GRANTED, LOST = 0, 1, 2
 local id, job, amount, seen, known = ARGV[3], ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
-local requests = load_bucket('requests', rules.requests, 0)
-local tokens = load_bucket('tokens', rules.tokens, seen)
+local buckets = load_buckets(state, rules, seen)
+local own, own_rules
 
 local function refuse_slot()
   local slots, reason = rules.concurrency or 0, 'concurrency'
@@ -23,18 +24,16 @@ local function refuse_slot()
   end
 end
 
-local function refuse_bucket()
-  local ms = bucket_wait(requests, 1)
-  if ms > 0 then
-    return 'requests', ms
+local function refuse_own()
+  own_rules = cjson.decode(ARGV[8])
+  local hash = load_hash(OWN .. job)
+  hash['rules'] = ARGV[8]
+  own = load_buckets(hash, own_rules, 0)
+  refill_buckets(own)
+  if own_rules.concurrency and (tonumber(redis.call('HGET', JOBS, job)) or 0) >= own_rules.concurrency then
+    return 'concurrency', rules.poll_ms
   end
-  ms = bucket_wait(tokens, amount)
-  if ms > 0 then
-    return 'tokens', ms
-  end
-  if out_of_turn(job) then
-    return 'fairness', rules.poll_ms
-  end
+  return refuse_buckets(own, amount)
 end
 
 local function refuse()
@@ -42,11 +41,21 @@ local function refuse()
   if reason then
     return reason, ms
   end
+  if ARGV[8] ~= '' then
+    reason, ms = refuse_own()
+    if reason then
+      turn_withdrawn(job)
+      return reason, ms
+    end
+  end
   local for_bucket = false
   reason, ms = refuse_slot()
   if not reason then
     for_bucket = true
-    reason, ms = refuse_bucket()
+    reason, ms = refuse_buckets(buckets, amount)
+    if not reason and out_of_turn(job) then
+      reason, ms = 'fairness', rules.poll_ms
+    end
   end
   if reason then
     turn_refused(job, now + ms + rules.waiting_ms, for_bucket)
@@ -55,35 +64,28 @@ local function refuse()
 end
 
 local function grant()
-  redis.call('ZADD', SLOTS, string.format('%.17g', now + rules.lease_ms), id)
-  redis.call('HSET', PERMITS, id, cjson.encode({job, amount, tokens ~= nil}))
+  redis.call('ZADD', SLOTS, exact(now + rules.lease_ms), id)
+  redis.call('HSET', PERMITS, id, cjson.encode({job, amount, true, own ~= nil}))
   redis.call('HINCRBY', JOBS, job, 1)
-  local cost = 1
-  if requests then
-    requests.level = requests.level - 1
-  end
-  if tokens then
-    tokens.level = tokens.level - amount
-    tokens.held = tokens.held + amount
-    cost = math.max(1, amount)
+  take_buckets(buckets, amount)
+  if own then
+    take_buckets(own, amount)
   end
   if number('opens', 0) > 0 then
     state['probe'] = id
   end
-  turn_granted(job, cost, now + 2 * rules.poll_ms)
+  turn_granted(job, buckets.tokens and math.max(1, amount) or 1, now + 2 * rules.poll_ms)
 end
 
-reap(tokens)
-if requests then
-  refill(requests)
-end
-if tokens then
-  refill(tokens)
-end
+refill_buckets(buckets)
+reap(buckets)
 expire_waits()
 local answer, reason, ms = GRANTED
 if known ~= '' and known ~= state['birth'] then
   answer = LOST
+  if buckets.tokens then
+    buckets.tokens.was = math.max(buckets.tokens.was, seen)
+  end
 elseif redis.call('HEXISTS', PERMITS, id) == 0 then -- else the answer to the first request was lost on its way
   reason, ms = refuse()
   if reason then
@@ -93,8 +95,10 @@ elseif redis.call('HEXISTS', PERMITS, id) == 0 then -- else the answer to the fi
     grant()
   end
 end
-save_bucket(requests)
-save_bucket(tokens)
+keep_buckets(buckets)
+if own then
+  save_own(job, own)
+end
 save()
-local seen_now = tokens and string.format('%.17g', top(tokens)) or '0'
-return {answer, state['birth'], seen_now, string.format('%.17g', now), reason, ms}
+local top_now = buckets.tokens and exact(top(buckets.tokens)) or '0'
+return {answer, state['birth'], top_now, exact(now), reason, ms}

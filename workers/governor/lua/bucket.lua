@@ -24,30 +24,21 @@ local function refill(bucket)
   end
 end
 
+local FIELDS = {'level', 'held', 'lost', 'at', 'was', 'is', 'since'}
+
 -- `seen`: the top that the caller saw before the state was lost.
-local function load_bucket(name, flow, seen)
+local function load_bucket(hash, name, flow, seen)
   if not flow then
     return nil
   end
-  return {
-    name = name,
-    flow = flow,
-    level = number(name .. '.level', 0),
-    held = number(name .. '.held', 0),
-    lost = number(name .. '.lost', 0),
-    at = number(name .. '.at', now),
-    was = number(name .. '.was', math.max(flow.burst, seen)),
-    is = number(name .. '.is', flow.burst),
-    since = number(name .. '.since', now),
+  local bucket = {
+    name = name, flow = flow, level = 0, held = 0, lost = 0, at = now, since = now,
+    was = math.max(flow.burst, seen), is = flow.burst,
   }
-end
-
-local function save_bucket(bucket)
-  if bucket then
-    for _, field in ipairs({'level', 'held', 'lost', 'at', 'was', 'is', 'since'}) do
-      set(bucket.name .. '.' .. field, bucket[field])
-    end
+  for _, field in ipairs(FIELDS) do
+    bucket[field] = tonumber(hash[name .. '.' .. field]) or bucket[field]
   end
+  return bucket
 end
 
 local function bucket_wait(bucket, amount)
@@ -62,4 +53,63 @@ local function bucket_wait(bucket, amount)
     return rules.poll_ms
   end
   return math.max(1, math.ceil(math.min((amount - bucket.level) / rate(bucket), rules.ask_most_ms)))
+end
+
+-- The same as buckets.py: the two buckets of one set of limits, which are kept in a hash.
+local function load_buckets(hash, limits, seen)
+  return {
+    hash = hash,
+    requests = load_bucket(hash, 'requests', limits.requests, 0),
+    tokens = load_bucket(hash, 'tokens', limits.tokens, seen),
+  }
+end
+
+local function keep_buckets(buckets)
+  for _, bucket in pairs({buckets.requests or false, buckets.tokens or false}) do
+    if bucket then
+      for _, field in ipairs(FIELDS) do
+        buckets.hash[bucket.name .. '.' .. field] = exact(bucket[field])
+      end
+    end
+  end
+end
+
+local function refill_buckets(buckets)
+  if buckets.requests then
+    refill(buckets.requests)
+  end
+  if buckets.tokens then
+    refill(buckets.tokens)
+  end
+end
+
+local function refuse_buckets(buckets, amount)
+  local ms = bucket_wait(buckets.requests, 1)
+  if ms > 0 then
+    return 'requests', ms
+  end
+  ms = bucket_wait(buckets.tokens, amount)
+  if ms > 0 then
+    return 'tokens', ms
+  end
+end
+
+local function take_buckets(buckets, amount)
+  if buckets.requests then
+    buckets.requests.level = buckets.requests.level - 1
+  end
+  if buckets.tokens then
+    buckets.tokens.level = buckets.tokens.level - amount
+    buckets.tokens.held = buckets.tokens.held + amount
+  end
+end
+
+local function settle_buckets(buckets, amount, used, charged)
+  local tokens = buckets.tokens
+  if tokens and charged then
+    tokens.held = tokens.held - amount
+    tokens.level = tokens.level + (amount - used)
+  elseif tokens then
+    tokens.level = tokens.level - math.max(0, used - amount)
+  end
 end

@@ -2,7 +2,7 @@
 local lost = {}
 for at = 3, #ARGV do
   if redis.call('ZSCORE', SLOTS, ARGV[at]) then
-    redis.call('ZADD', SLOTS, string.format('%.17g', now + rules.lease_ms), ARGV[at])
+    redis.call('ZADD', SLOTS, exact(now + rules.lease_ms), ARGV[at])
   else
     lost[#lost + 1] = ARGV[at]
   end

@@ -9,23 +9,40 @@ if now < 0 then
 end
 
 local SLOTS = root .. ':slots'     -- sorted set: permit → when its lease ends
-local PERMITS = root .. ':permits' -- hash: permit → JSON of [job, tokens, whether they are held in the bucket]
+local PERMITS = root .. ':permits' -- hash: permit → JSON of [job, tokens, whether the buckets hold them, the job's own too]
 local JOBS = root .. ':jobs'       -- hash: job → permits in flight
 local UNTIL = root .. ':until'     -- sorted set: job that waits → when it is no longer taken to wait
 local STARTS = root .. ':starts'   -- sorted set: job that waits for a bucket → its start tag
 local FINISHES = root .. ':finishes'
 
-local state = {} -- the root key's hash
-local born = true
-do
-  local flat = redis.call('HGETALL', root)
+local OWN = root .. ':own:'         -- and a job: hash: the buckets of the job's own limits, and its rules as JSON
+
+local function load_hash(key)
+  local hash = {}
+  local flat = redis.call('HGETALL', key)
   for at = 1, #flat, 2 do
-    state[flat[at]] = flat[at + 1]
-    born = false
+    hash[flat[at]] = flat[at + 1]
   end
-  if born then
-    state['birth'] = string.format('%.17g', now)
+  return hash
+end
+
+local function save_hash(key, hash)
+  local flat = {}
+  for name, value in pairs(hash) do
+    flat[#flat + 1] = name
+    flat[#flat + 1] = value
   end
+  redis.call('HSET', key, unpack(flat))
+  redis.call('PEXPIRE', key, rules.forget_ms)
+end
+
+local function exact(value)
+  return string.format('%.17g', value)
+end
+
+local state = load_hash(root)
+if not state['birth'] then
+  state['birth'] = exact(now)
 end
 
 local function number(name, default)
@@ -33,17 +50,12 @@ local function number(name, default)
 end
 
 local function set(name, value)
-  state[name] = string.format('%.17g', value)
+  state[name] = exact(value)
 end
 
 local function save()
-  local flat = {}
-  for name, value in pairs(state) do
-    flat[#flat + 1] = name
-    flat[#flat + 1] = value
-  end
-  redis.call('HSET', root, unpack(flat))
-  for _, key in ipairs({root, SLOTS, PERMITS, JOBS, UNTIL, STARTS, FINISHES}) do
+  save_hash(root, state)
+  for _, key in ipairs({SLOTS, PERMITS, JOBS, UNTIL, STARTS, FINISHES}) do
     redis.call('PEXPIRE', key, rules.forget_ms)
   end
 end

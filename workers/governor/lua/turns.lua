@@ -50,20 +50,25 @@ local function out_of_turn(job)
 end
 
 local function turn_refused(job, till, for_bucket)
-  redis.call('ZADD', UNTIL, string.format('%.17g', till), job)
+  redis.call('ZADD', UNTIL, exact(till), job)
   if for_bucket then
-    redis.call('ZADD', STARTS, string.format('%.17g', start_tag(job)), job)
+    redis.call('ZADD', STARTS, exact(start_tag(job)), job)
   else
     redis.call('ZREM', STARTS, job)
   end
 end
 
+local function turn_withdrawn(job)
+  redis.call('ZREM', UNTIL, job)
+  redis.call('ZREM', STARTS, job)
+end
+
 local function turn_granted(job, cost, till)
   local virtual = start_tag(job)
   set('virtual', virtual)
-  redis.call('ZREMRANGEBYSCORE', FINISHES, '-inf', string.format('%.17g', virtual))
-  local finish = string.format('%.17g', virtual + cost)
+  redis.call('ZREMRANGEBYSCORE', FINISHES, '-inf', exact(virtual))
+  local finish = exact(virtual + cost)
   redis.call('ZADD', FINISHES, finish, job)
-  redis.call('ZADD', UNTIL, 'XX', 'LT', string.format('%.17g', till), job)
+  redis.call('ZADD', UNTIL, 'XX', 'LT', exact(till), job)
   redis.call('ZADD', STARTS, 'XX', finish, job)
 end
