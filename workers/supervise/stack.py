@@ -127,12 +127,15 @@ def _work(options: Options, stack: Stack, environ: Mapping[str, str]) -> Sequenc
 def _worker(number: int, options: Options, env: Mapping[str, str], needs: tuple[str, ...]) -> Service:
     port = free_port()
     slots = () if options.slots is None else ("--slots", str(options.slots))
+    # From their start: Flower asks for events itself, but what is done until it is heard would never be shown.
+    events = ("--events",) if options.with_flower and flower.installed() else ()
     return Service(
         name=f"worker-{number}",
         argv=(
             *(options.command or octavo_command()),
             "worker",
             *slots,
+            *events,
             *options.worker_options,
             "--metrics-port",
             str(port),

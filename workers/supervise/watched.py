@@ -99,13 +99,11 @@ class Watched:
         now = time.monotonic()
         if self.child is None:
             return
-        if kill:
-            self._kill_at = min(self._kill_at, now)
         if now >= self._end_at:
             self.child.kill()
-        elif now >= self._kill_at:
-            self._kill_at, self._end_at = float("inf"), now + KILL_S
-            self._tell("is killed" if kill else f"did not stop in {self.service.stop_s:.0f} s and is killed")
+        elif self._end_at == float("inf") and (kill or now >= self._kill_at):
+            self._end_at = now + KILL_S
+            self._tell("is killed" if kill else f"did not stop in {self.service.stop_s:g} s and is killed")
             self.child.kill(self.service.kill_signal)
 
     def _died(self, how: str) -> None:

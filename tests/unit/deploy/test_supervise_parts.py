@@ -137,3 +137,14 @@ def test_what_the_environment_says_to_flower_is_taken_away(tmp_path: Path) -> No
     assert {"--address=127.0.0.1", "--read_only=True", "--persistent=False"} <= set(service.argv)
     password = (tmp_path / "flower.password").read_text().strip()
     assert not any(password in word or "pw@" in word for word in service.argv)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_workers_send_events_from_their_start_when_flower_listens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
+) -> None:
+    monkeypatch.setattr(flower, "installed", lambda: there)
+    monkeypatch.setattr(stack, "check_port", lambda port: None)
+    made = stack.build(stack.Options(state=tmp_path, **GIVEN), {})
+    worker = next(service for service in made.services if stack.is_worker(service))
+    assert ("--events" in worker.argv) is there
