@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pipeline.read.chapter_words import CHAPTER_RANK
+from pipeline.read.chapters import heading_of
 from pipeline.read.markdown import MarkdownScanner
 from pipeline.read.markdown_blocks import MAX_HEADINGS, MarkdownHeading
 from pipeline.read.reading import Reading, ReadOptions, ReadWarning, SectionKind, Source
@@ -50,10 +52,8 @@ class MarkdownReader:
 def _structure(scanner: MarkdownScanner, line_count: int) -> Structure:
     headings = scanner.headings
     marks = [
-        Mark(
-            start=one.start, line=one.line, depth=one.level, level=one.level, kind=SectionKind.HEADING, title=one.title
-        )
-        for one in headings
+        Mark(start=one.start, line=one.line, depth=one.level, level=one.level, kind=kind, title=one.title)
+        for one, kind in zip(headings, _kinds([one.title for one in headings]), strict=True)
     ]
     if headings[0].start:
         front = first_line(scanner.head[: headings[0].start])
@@ -63,6 +63,23 @@ def _structure(scanner: MarkdownScanner, line_count: int) -> Structure:
         sections=sections_from(marks, scanner.length, line_count),
         warnings=(_TOO_MANY,) if scanner.overfull else (),
     )
+
+
+def _kinds(titles: Sequence[str]) -> list[SectionKind]:
+    """Headings that read as chapters or volumes are such at whatever level: below a book's title they stand at two.
+
+    A prologue is one of them where the document has chapters; anywhere else such a word is a heading like others.
+    """
+    found = [heading_of(title) for title in titles]
+    book = any(one is not None and one.sure for one in found)
+    return [
+        SectionKind.HEADING
+        if one is None or not (one.sure or (book and one.unit == "named"))
+        else SectionKind.CHAPTER
+        if one.rank >= CHAPTER_RANK
+        else SectionKind.VOLUME
+        for one in found
+    ]
 
 
 def _only_top_heading(headings: Sequence[MarkdownHeading]) -> str | None:

@@ -158,3 +158,19 @@ def test_every_example_of_the_specification_has_the_headings_of_a_reference_pars
     for example in examples:
         text = example.replace("→", "\t")
         assert [(line, level) for line, level, _ in _headings(text)] == _reference(text), text
+
+
+def test_chapters_below_a_books_title_are_chapters_at_whatever_level(read_bytes: Read) -> None:
+    text = "# The Tide\n\nA note.\n\n## Prologue\n\nFog.\n\n## Chapter 1: Ebb\n\nMud.\n\n### Tools\n\nRope.\n"
+    found = [(section.kind, section.level, section.title) for section in read_bytes(text, name="tide.md").sections]
+    assert found == [
+        ("heading", 1, "The Tide"),
+        ("chapter", 2, "Prologue"),
+        ("chapter", 2, "Chapter 1: Ebb"),
+        ("heading", 3, "Tools"),
+    ]
+
+
+def test_a_prologue_in_a_document_without_chapters_is_a_heading_like_others(read_bytes: Read) -> None:
+    found = read_bytes("# Manual\n\n## Prologue\n\nRead on.\n", name="manual.md").sections
+    assert [section.kind for section in found] == ["heading"] * 2
