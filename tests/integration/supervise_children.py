@@ -101,11 +101,13 @@ class Driven:
         """The next event for which a condition holds, after the one that was waited for before."""
 
         def there() -> bool:
+            ended = self.process.poll() is not None  # asked first: what it told before its end is read all the same
             self._read()
             while self._looked < len(self.events):
                 self._looked += 1
                 if condition(self.events[self._looked - 1]):
                     return True
+            assert not ended, f"the supervisor ended before; told: {self.events}"
             return False
 
         until(there, timeout_s, lambda: f"never came; told: {self.events}")

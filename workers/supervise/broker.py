@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import shutil
@@ -42,20 +43,22 @@ def find_server(search: str | None) -> Path:
     )
 
 
-def free_port() -> int:
-    """A loopback port that nobody listens on just now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def free_ports(count: int) -> list[int]:
+    """Different loopback ports that nobody listens on just now."""
+    with contextlib.ExitStack() as held:  # held together: a port given back could be given out again
+        probes = [held.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [int(probe.getsockname()[1]) for probe in probes]
 
 
 class OwnRedis:
     """The doorbell. What it keeps is only for speed: the database knows what is to be done, so nothing is saved."""
 
-    def __init__(self, state: Path, search: str | None) -> None:
+    def __init__(self, state: Path, search: str | None, port: int) -> None:
         self.program = find_server(search)
         self.home = service_home(state, NAME, None)
-        self.port = free_port()
+        self.port = port
         self._password = kept_secret(self.home / "password")
 
     @property

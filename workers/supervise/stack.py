@@ -12,7 +12,7 @@ from pathlib import Path
 from pipeline import canonical
 from pipeline.errors import UsageError
 from workers.supervise import broker, flower, postgres
-from workers.supervise.broker import OwnRedis, free_port
+from workers.supervise.broker import OwnRedis, free_ports
 from workers.supervise.folders import write_private
 from workers.supervise.health import HttpProbe
 from workers.supervise.postgres import OwnPostgres
@@ -94,6 +94,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Stack:
     state = Path(os.path.abspath(options.state))  # noqa: PTH100  # not resolved: a person knows the name they gave
     state.mkdir(parents=True, exist_ok=True)
     search = environ.get("PATH")
+    ports = free_ports(options.workers + 1)
     stack = Stack(state=state, database_url=options.database_url or "", redis_url=options.redis_url or "", services=[])
     if not options.database_url:
         stack.own_postgres = OwnPostgres(state, search)
@@ -102,14 +103,14 @@ def build(options: Options, environ: Mapping[str, str]) -> Stack:
         stack.database_url = stack.own_postgres.url
         stack.services.append(stack.own_postgres.service())
     if not options.redis_url:
-        own = OwnRedis(state, search)
+        own = OwnRedis(state, search, ports.pop())
         stack.redis_url = own.url
         stack.services.append(own.service())
-    stack.services += _work(options, stack, environ)
+    stack.services += _work(options, stack, environ, ports)
     return stack
 
 
-def _work(options: Options, stack: Stack, environ: Mapping[str, str]) -> Sequence[Service]:
+def _work(options: Options, stack: Stack, environ: Mapping[str, str], ports: Sequence[int]) -> Sequence[Service]:
     started = tuple(service.name for service in stack.services)
     env = _settings(stack.state, stack.database_url, stack.redis_url)
     databases = tuple(name for name in started if name == postgres.NAME)
@@ -120,12 +121,13 @@ def _work(options: Options, stack: Stack, environ: Mapping[str, str]) -> Sequenc
         needs=databases,
         once=True,
     )
-    workers = [_worker(number, options, env, (*started, MIGRATE)) for number in range(1, options.workers + 1)]
+    needs = (*started, MIGRATE)
+    numbered = enumerate(ports[: options.workers], 1)
+    workers = [_worker(number, port, options, env, needs) for number, port in numbered]
     return [migrate, *workers, *(_flower(options, stack, environ) if options.with_flower else ())]
 
 
-def _worker(number: int, options: Options, env: Mapping[str, str], needs: tuple[str, ...]) -> Service:
-    port = free_port()
+def _worker(number: int, port: int, options: Options, env: Mapping[str, str], needs: tuple[str, ...]) -> Service:
     slots = () if options.slots is None else ("--slots", str(options.slots))
     # From their start: Flower asks for events itself, but what is done until it is heard would never be shown.
     events = ("--events",) if options.with_flower and flower.installed() else ()

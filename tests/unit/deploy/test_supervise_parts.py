@@ -20,7 +20,7 @@ GIVEN = {"database_url": "postgresql+psycopg://me:pw@db/x", "redis_url": "redis:
 @pytest.fixture(autouse=True)
 def no_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ports are not looked for: that would open a socket."""
-    monkeypatch.setattr(stack, "free_port", lambda: 40001)
+    monkeypatch.setattr(stack, "free_ports", lambda count: list(range(40001, 40001 + count)))
 
 
 def test_waits_double_up_to_a_bound_and_then_it_is_left_down() -> None:
@@ -102,6 +102,9 @@ def test_servers_given_by_url_are_not_started(tmp_path: Path) -> None:
     assert migrate.argv[-2:] == ("db", "upgrade")
     assert migrate.once
     assert first.needs == ("migrate",)
+    probed = [service.health.port for service in made.services[1:]]
+    assert probed == [int(service.argv[-1]) for service in made.services[1:]]
+    assert len(set(probed)) == 3
     assert first.argv[-5:-1] == ("worker", "--slots", "5", "--metrics-port")
     assert first.env == {
         "OCTAVO_STATE": str(tmp_path), "OCTAVO_DATABASE_URL": GIVEN["database_url"],
