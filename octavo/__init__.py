@@ -2,5 +2,14 @@
 
 from pipeline.ops.decorators import map_op, reduce_op
 from pipeline.ops.values import OpOutput, Span
+from pipeline.retry import PermanentError, ProviderDownError, RateLimitedError
 
-__all__ = ["OpOutput", "Span", "map_op", "reduce_op"]
+__all__ = [
+    "OpOutput",
+    "PermanentError",
+    "ProviderDownError",
+    "RateLimitedError",
+    "Span",
+    "map_op",
+    "reduce_op",
+]

@@ -29,6 +29,28 @@ class CallError(ModelError):
         self.retry_after_ms = retry_after_ms
 
 
+class RateLimitedError(CallError):
+    """The provider asks for a pause. For an op's own use: `retry_after_s` is what the provider said."""
+
+    def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
+        wait = None if retry_after_s is None else int(retry_after_s * 1000)
+        super().__init__(ErrorClass.RATE_LIMITED, "rate_limited", message, retry_after_ms=wait)
+
+
+class ProviderDownError(CallError):
+    """The provider does not answer, or answers that it can not. For an op's own use."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorClass.TRANSIENT, "provider_down", message)
+
+
+class PermanentError(CallError):
+    """Another try would give the same. For an op's own use: the chunk becomes a hole at once."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorClass.PERMANENT, "permanent", message)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Decision:
     """What becomes of a task after an error: try again at a time, or a hole."""

@@ -27,6 +27,17 @@ class ModelProfile(BaseModel):
     slots: Annotated[int, Field(ge=1, le=4096)] = Field(default_factory=lambda: os.cpu_count() or 1)  # calls at once
 
 
+class LimitsSpec(BaseModel):
+    """What a provider allows, shared by all workers."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    concurrency: Annotated[int | None, Field(ge=1)] = None  # calls in flight
+    requests_per_minute: Annotated[int | None, Field(ge=1)] = None
+    tokens_per_minute: Annotated[int | None, Field(ge=1)] = None
+    window_s: Annotated[float, Field(gt=0, le=3600)] = 60  # the minute; tests shrink it
+
+
 class Settings(BaseModel):
     """Everything that can be set. Units are in the names."""
 
@@ -44,6 +55,7 @@ class Settings(BaseModel):
     ops: tuple[str, ...] = ()  # modules with ops of the user's own
     debug: bool = False
     failpoint: str | None = None  # where the process is to be killed; for tests alone (workers.failpoints)
+    limits: dict[str, LimitsSpec] = Field(default_factory=dict)  # by name; a step, or a model's profile, names them
     models: dict[str, ModelProfile] = Field(default_factory=lambda: {"extractive": ModelProfile()})
 
     @property
@@ -103,6 +115,6 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in Settings.model_fields:
         value = environ.get(PREFIX + name.upper())
-        if value is not None and name != "models":
+        if value is not None and name not in ("models", "limits"):
             found[name] = [part for part in value.split(",") if part] if name == "ops" else value
     return found

@@ -47,6 +47,7 @@ class StepSpec(BaseModel):
     skip: tuple[SectionKind, ...] = ()  # kinds of section whose chunks the step leaves out
     attempts: Annotated[int, Field(ge=1, le=100)] = 4
     timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 600
+    limits: str | None = None  # [limits.NAME] of octavo.toml that hold its calls; None: those of its model's name
     on_hole: Literal["wait", "fail", "continue"] = "continue"
 
 

@@ -61,6 +61,9 @@ TASK_CLAIMABLE = (TaskState.READY, TaskState.DISPATCHED)
 TASK_HOLES = (TaskState.FAILED, TaskState.WAIVED)
 
 
+WAITS = "waits_"  # begins the code of a task that went back because the governor gave no permit; the reason follows
+
+
 class Outcome(StrEnum):
     """How one attempt ended."""
 
@@ -68,4 +71,4 @@ class Outcome(StrEnum):
     RETRY = "retry"  # an error that a later attempt may not meet
     FAILED = "failed"  # an error that ended the task
     LOST = "lost"  # the process that held the lease died or slept past it
-    RETURNED = "returned"  # given back unused at a clean stop
+    RETURNED = "returned"  # the provider was found down: nobody is charged with it

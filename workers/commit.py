@@ -16,7 +16,7 @@ from pipeline.retry import Decision, decide
 from pipeline.states import Outcome
 from workers import failpoints
 from workers.clock import now_ms
-from workers.execute import Done, Failed, Work
+from workers.execute import Done, Failed, Returned, Work
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +26,8 @@ LINGER_S = 0.02  # an outcome waits at most so long for company: a commit costs 
 AGAIN_S = 0.5  # between tries to reach a database that went away
 PATIENCE_S = 60.0  # outputs in hand are kept and tried again so long
 
-Ended = Done | Failed
+Called = Done | Failed
+Ended = Called | Returned
 
 
 def commit(rows: Repositories, owner: str, group: Sequence[Ended]) -> int:
@@ -38,18 +39,22 @@ def commit(rows: Repositories, owner: str, group: Sequence[Ended]) -> int:
     live = [item for item in group if epochs.get(item.work.claim.id) == item.work.claim.epoch]
     done = [item for item in live if isinstance(item, Done)]
     failed = [item for item in live if isinstance(item, Failed)]
+    returned = [item for item in live if isinstance(item, Returned)]
     rows.results.add([item.result for item in done])
     rows.tasks.finish([item.work.claim.id for item in done])
     rows.tasks.finish_waiting([item.work.claim.key for item in done])
     attempts = [_attempt(owner, item, Outcome.DONE) for item in done]
     budgets = _Budgets(rows)
     attempts += [_settle(rows, owner, item, budgets) for item in failed]
+    attempts += [_attempt(owner, item, Outcome.RETURNED) for item in returned if item.called]
+    for item in returned:
+        rows.tasks.give_back([item.work.claim.id], not_before_ms=item.not_before_ms, code=item.reason)
     rows.tasks.add_attempts(attempts)
     rows.leases.release([item.work.claim.key for item in live], owner=owner)
     if len(live) < len(group):  # a task that is gone, or leased anew, may have left its key taken
         stale = [item.work.claim for item in group if epochs.get(item.work.claim.id) != item.work.claim.epoch]
         rows.leases.give_up([(claim.key, claim.id, claim.epoch) for claim in stale], owner=owner)
-    rows.tasks.free_waiting([item.work.claim.key for item in failed])
+    rows.tasks.free_waiting([item.work.claim.key for item in live if not isinstance(item, Done)])
     rows.jobs.count(owner, _counts(live, {item.task_id for item in attempts if item.outcome is Outcome.RETRY}))
     return len(live)
 
@@ -91,6 +96,7 @@ def _decision(item: Failed) -> Decision:
 def _attempt(owner: str, item: Ended, outcome: Outcome) -> NewAttempt:
     claim = item.work.claim
     error = item.error if isinstance(item, Failed) else None
+    code = item.reason if isinstance(item, Returned) else error.code if error else None
     return NewAttempt(
         task_id=claim.id,
         number=claim.attempt,
@@ -99,7 +105,7 @@ def _attempt(owner: str, item: Ended, outcome: Outcome) -> NewAttempt:
         started_ms=item.started_ms,
         ended_ms=item.ended_ms,
         outcome=outcome,
-        error_code=error.code if error else None,
+        error_code=code,
         message=error.message if error else None,
         tokens_in=item.result.tokens_in if isinstance(item, Done) else 0,
         tokens_out=item.result.tokens_out if isinstance(item, Done) else 0,
@@ -110,6 +116,8 @@ def _counts(live: Sequence[Ended], again: Set[int]) -> dict[int, Counts]:
     counts: dict[int, Counts] = {}
     for item in live:
         step = counts.setdefault(item.work.step.id, Counts())
+        if isinstance(item, Returned) and not item.called:
+            continue
         step.calls += 1
         step.busy_ms += item.ended_ms - item.started_ms
         if isinstance(item, Done):

@@ -56,7 +56,8 @@ class EmbeddedRunner:
         self._planned = False  # has it begun to?
         self._more = False  # did the last claim get as many tasks as it asked for?
         self._committer = Committer(runtime.database, self._owner, self._ended, lambda: self._in_flight)
-        self._executor = Executor(runtime, self._committer.submit)
+        self._gate = runtime.gate(self._owner)
+        self._executor = Executor(runtime, self._committer.submit, self._gate)
         self._last_tick = self._last_beat = self._last_reconcile = 0.0
         self._reached = time.monotonic()
 
@@ -232,6 +233,7 @@ class EmbeddedRunner:
 
     def _renew(self) -> None:
         """Hold what is in flight longer."""
+        self._gate.renew()
         now = now_ms()
         held = [work for lane in self._lanes.values() for work in lane.held()]
         if held:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 from uuid import UUID
 
 from db.database import Database
@@ -17,8 +18,10 @@ from pipeline.ops.kinds import FoldOp, MapOp, MergeOp
 from pipeline.ops.registry import Registry
 from pipeline.ops.values import Json, OpOutput
 from pipeline.retry import CallError, ErrorClass
+from pipeline.states import WAITS
 from workers import failpoints
 from workers.clock import now_ms
+from workers.governor.port import Permit, Wait
 from workers.planning.context import JobContext, load_context
 from workers.planning.merges import scheme_of, shards_for
 from workers.planning.plan import Models, StepPlan
@@ -58,6 +61,28 @@ class Failed:
     error: CallError
     started_ms: int
     ended_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """The governor gave no permit, or the provider is down: the task goes back to its row and nobody is charged."""
+
+    work: Work
+    not_before_ms: int
+    reason: str
+    called: bool  # a call was made and found the provider down
+    started_ms: int
+    ended_ms: int
+
+
+class Guard(Protocol):
+    """What stands before a call (workers.gate)."""
+
+    def enter(self, work: Work) -> Permit | Wait | None:
+        """A permit, None where none is needed, or how long to wait."""
+
+    def leave(self, permit: Permit, *, tokens: int, error: CallError | None) -> bool:
+        """Give a permit back; says whether the provider is down."""
 
 
 class Loader:
@@ -162,35 +187,66 @@ class Loader:
         return [(step.level - 1, ordinal) for ordinal in ordinals]
 
 
+DOWN_MS = 1_000  # a task of a provider that is down is looked at again after so long
+
+
+def _returned(work: Work, started: int, wait_ms: int, reason: str, *, called: bool) -> Returned:
+    now = now_ms()
+    return Returned(work, now + wait_ms, f"{WAITS}{reason}", called, started, now)
+
+
 class Executor:
     """Runs work. Safe to call from many threads."""
 
-    def __init__(self, models: Models, submit: Callable[[Done | Failed], None]) -> None:
+    def __init__(
+        self, models: Models, submit: Callable[[Done | Failed | Returned], None], guard: Guard | None = None
+    ) -> None:
         self._models = models
         self._submit = submit
+        self._guard = guard
 
     def run(self, work: Work) -> None:
         """Do the work and hand its outcome over. Raises nothing that a call can cause."""
+        if self._guard is None or work.plan.limits is None:
+            self._submit(self._done(work))
+        else:
+            self._submit(self._guarded(work, self._guard))
+
+    def _guarded(self, work: Work, guard: Guard) -> Done | Failed | Returned:
+        started = now_ms()
+        try:
+            permit = guard.enter(work)
+        except CallError as error:
+            return Failed(work, error, started, now_ms())
+        if isinstance(permit, Wait):
+            return _returned(work, started, permit.ms, permit.reason, called=False)
+        outcome = self._done(work)
+        if permit is not None:
+            failed = outcome.error if isinstance(outcome, Failed) else None
+            used = outcome.result.tokens_in + outcome.result.tokens_out if isinstance(outcome, Done) else 0
+            if guard.leave(permit, tokens=used or work.tokens, error=failed):
+                return _returned(work, started, DOWN_MS, "circuit", called=True)
+        return outcome
+
+    def _done(self, work: Work) -> Done | Failed:
         started = now_ms()
         try:
             failpoints.reached("call.before")
             answer = self._answer(work)
             failpoints.reached("call.after")
-            result = self._result(work, answer, started)
+            return Done(work, self._result(work, answer, started), started, now_ms())
         except CallError as error:
-            self._submit(Failed(work, error, started, now_ms()))
+            failure = error
         except OctavoError as error:
             failure = CallError(ErrorClass.INVALID_OUTPUT, "bad_output", error.message)
-            self._submit(Failed(work, failure, started, now_ms()))
         except MemoryError:
             failure = CallError(ErrorClass.TRANSIENT, "out_of_memory", "The process ran out of memory")
-            self._submit(Failed(work, failure, started, now_ms()))
+        except (ConnectionError, TimeoutError) as error:
+            failure = CallError(ErrorClass.TRANSIENT, "connection", f"{type(error).__name__}: {error}"[:500])
         except Exception as error:  # an op is a user's code: whatever it raises is a failed attempt
             log.debug("op raised", exc_info=True, extra={"op": work.plan.op.name})
             failure = CallError(ErrorClass.TRANSIENT, "op_raised", f"{type(error).__name__}: {error}"[:500])
-            self._submit(Failed(work, failure, started, now_ms()))
-        else:
-            self._submit(Done(work, result, started, now_ms()))
+        return Failed(work, failure, started, now_ms())
 
     def _answer(self, work: Work) -> Answer:
         op = work.plan.op

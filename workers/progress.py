@@ -10,6 +10,17 @@ from db.values import Counts, Job, Step
 from pipeline.states import TASK_OPEN, JobState, TaskState
 
 
+WAIT_REASONS = {
+    "circuit": "the provider is down: it is tried again by itself",
+    "cool_down": "the provider asked for a pause",
+    "requests": "the limit of requests is reached",
+    "tokens": "the limit of tokens is reached",
+    "concurrency": "the limit of calls at once is reached",
+    "adaptive": "the provider refused calls: fewer are made at once for a while",
+    "fairness": "it is another job's turn",
+}
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StepProgress:
     """One level of a step."""
@@ -31,6 +42,7 @@ class JobProgress:
 
     job: Job
     steps: tuple[StepProgress, ...]
+    waits: str | None = None  # the governor's reason, where tasks wait for it
 
     def total(self, name: str) -> int:
         """A number of tasks, added up over the steps."""
@@ -48,6 +60,8 @@ class JobProgress:
             return self.job.reason
         if self.job.state is JobState.RUNNING and not self.total("running"):
             retrying = self.total("retrying")
+            if self.waits:
+                return WAIT_REASONS.get(self.waits, f"the governor gives no permit: {self.waits}")
             if retrying:
                 return f"{retrying} retries wait for their time"
             return "no process works on it: octavo resume goes on"
@@ -61,7 +75,9 @@ def progress(rows: Repositories, job: Job) -> JobProgress:
     tasks = rows.tasks.counts(ids)
     counts = rows.jobs.counts(ids)
     return JobProgress(
-        job=job, steps=tuple(_step(step, tasks[step.id], counts.get(step.id, Counts())) for step in steps)
+        job=job,
+        steps=tuple(_step(step, tasks[step.id], counts.get(step.id, Counts())) for step in steps),
+        waits=rows.tasks.waits(ids) if any(found.get("retrying") for found in tasks.values()) else None,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from functools import cached_property
 from pathlib import Path
 
@@ -16,6 +17,11 @@ from pipeline.settings import Settings
 from pipeline.spec import GrainSpec
 from pipeline.split.grain import Grain
 from workers import failpoints
+from workers.gate import Gate
+from workers.governor.local import LocalGovernor
+from workers.governor.port import Governor, Limits
+from workers.governor.redis import RedisGovernor
+from workers.governor.rules import Tuning
 from workers.ingest.ingest import Cutting
 from workers.locks import ProcessLock
 from workers.offload import OffloadedModel
@@ -73,6 +79,21 @@ class Runtime:
 
             self._models[name] = OffloadedModel(ExtractiveModel(profile.slots))
         return self._models[name]
+
+    def limited(self) -> Collection[str]:
+        """The names of the limits that are set."""
+        return self.settings.limits.keys()
+
+    def gate(self, owner: str) -> Gate:
+        """What stands before governed calls: shared by all workers over Redis, or of this process."""
+        limits = {name: Limits(**spec.model_dump()) for name, spec in self.settings.limits.items()}
+        tuning = Tuning(lease_s=self.settings.lease_s)
+        governor: Governor
+        if self.settings.distributed:
+            governor = RedisGovernor(self.settings.redis_url or "", limits, tuning=tuning)
+        else:
+            governor = LocalGovernor(limits, tuning=tuning)
+        return Gate(governor, limits, owner)
 
     def cutting(self, spec: GrainSpec) -> Cutting:
         """A grain with the tokenizer that counts for it."""

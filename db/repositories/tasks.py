@@ -15,7 +15,7 @@ from db.repositories import task_statements as statements
 from db.repositories.task_statements import IS_WAITING, SUSPECT_LOSSES, UNLEASED
 from db.tables import AttemptRow, KeyLeaseRow, ResultRow, TaskRow
 from db.values import Claim, NewAttempt, NewTask, Overdue, Task
-from pipeline.states import TASK_CLAIMABLE, TASK_OPEN, TaskState
+from pipeline.states import TASK_CLAIMABLE, TASK_OPEN, WAITS, TaskState
 
 _STRANDED = IS_WAITING & ~exists().where(KeyLeaseRow.key == TaskRow.key)
 _TASK = (
@@ -194,9 +194,10 @@ class TaskRepository:
         """Leased tasks are ready again, from a time on."""
         self._end(task_ids, {"state": TaskState.READY, "not_before_ms": not_before_ms, "error_code": code})
 
-    def give_back(self, task_ids: Sequence[int]) -> None:
-        """Leased tasks that were not begun are ready again, as if never taken."""
-        self._end(task_ids, {"state": TaskState.READY, "attempt": TaskRow.attempt - 1})
+    def give_back(self, task_ids: Sequence[int], *, not_before_ms: int | None = None, code: str | None = None) -> None:
+        """Leased tasks that were not begun are ready again, as if never taken; from a time on, for the reason `code`."""
+        fresh = {"attempt": TaskRow.attempt - 1, "not_before_ms": not_before_ms, "error_code": code}
+        self._end(task_ids, {"state": TaskState.READY, **fresh})
 
     def lose(self, task_ids: Sequence[int]) -> None:
         """Leased tasks whose holder died are ready again; the loss is counted."""
@@ -266,9 +267,7 @@ class TaskRepository:
 
     def open(self, step_id: int) -> bool:
         """Has a step an open task?"""
-        query = select(
-            exists().where(TaskRow.step_id == step_id, TaskRow.state.in_(TASK_OPEN))
-        )
+        query = select(exists().where(TaskRow.step_id == step_id, TaskRow.state.in_(TASK_OPEN)))
         return bool(self._connection.execute(query).scalar_one())
 
     # Looking
@@ -288,6 +287,20 @@ class TaskRepository:
             found[step_id]["hits"] = found[step_id].get("hits", 0) + int(hits)
             found[step_id]["retrying"] = found[step_id].get("retrying", 0) + int(retrying)
         return found
+
+    def waits(self, step_ids: Sequence[int]) -> str | None:
+        """Why most of the ready tasks that the governor sent back wait: its reason, None when there is none."""
+        query = (
+            select(TaskRow.error_code, func.count())
+            .where(
+                TaskRow.step_id.in_(step_ids),
+                TaskRow.state == TaskState.READY,
+                TaskRow.error_code.startswith(WAITS, autoescape=True),
+            )
+            .group_by(TaskRow.error_code)
+        )
+        found = {code: count for code, count in self._connection.execute(query) if code}
+        return max(found, key=lambda code: (found[code], code)).removeprefix(WAITS) if found else None
 
     def outputs(self, step_id: int) -> Iterator[tuple[int, bytes | None, bytes | None, int]]:
         """(ordinal, key, output hash, bytes of the output) of a step's tasks, in order; None, None, 0 for a hole."""

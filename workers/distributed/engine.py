@@ -75,7 +75,8 @@ class WorkerEngine:
         self._quiet = Quiet()
         self._ending = threading.Event()
         self._committer = Committer(self._database, identity.owner, self._ended, lambda: len(self._held))
-        self._executor = Executor(runtime, self._committer.submit)
+        self._gate = runtime.gate(identity.owner)
+        self._executor = Executor(runtime, self._committer.submit, self._gate)
         self._claimer = Claimer(self._database, loader, identity.owner, self._lease_ms)
         self._tender = tender
         self._beats = threading.Thread(target=self._beat_on, name="octavo-beat", daemon=True)
@@ -162,6 +163,7 @@ class WorkerEngine:
             started_ms=self._started,
             beat_ms=now,
         )
+        self._gate.renew()
         with self._database.write() as rows:
             rows.dispatches.beat(process)
             rows.tasks.renew(me.owner, [work.claim.id for work in held], now + self._lease_ms)

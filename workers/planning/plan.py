@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -36,6 +36,7 @@ class StepPlan:
     attempts: int
     timeout_s: float
     on_hole: str
+    limits: str | None  # the limits that hold its calls, by name
 
     @property
     def lane(self) -> str:
@@ -67,6 +68,9 @@ class Models(Protocol):
     def model(self, name: str) -> Model:
         """The model; raises for an unknown name."""
 
+    def limited(self) -> Collection[str]:
+        """The names of the limits that are set."""
+
 
 def resolve(spec: PipelineSpec, ops: Registry, models: Models, default_model: str) -> list[dict[str, Json]]:
     """The steps of a pipeline with ops, versions, models' identities and parameters, as plain JSON for the job's row.
@@ -94,6 +98,7 @@ def resolve(spec: PipelineSpec, ops: Registry, models: Models, default_model: st
                 "attempts": step.attempts,
                 "timeout_s": step.timeout_s,
                 "on_hole": step.on_hole,
+                "limits": _limits(step, model, models),
             }
         )
     return resolved
@@ -108,6 +113,17 @@ def _model(step: StepSpec, op: Op, models: Models, default: str) -> Model | None
     if not model.knows(op.name):
         raise PipelineError(f"Model {model.name!r} does not know op {op.name!r}")
     return model
+
+
+def _limits(step: StepSpec, model: Model | None, models: Models) -> str | None:
+    """The limits a step names, else those of its model's name, if such are set."""
+    known = models.limited()
+    if step.limits is not None and step.limits not in known:
+        allowed = ", ".join(sorted(known)) or "none are set"
+        raise PipelineError(
+            f"Step {step.name!r} names limits {step.limits!r}", hint=f"[limits.NAME] in octavo.toml: {allowed}"
+        )
+    return step.limits or (model.name if model and model.name in known else None)
 
 
 def step_plans(job: Job, ops: Registry) -> list[StepPlan]:
@@ -141,4 +157,5 @@ def _step_plan(position: int, step: Mapping[str, Any], ops: Registry) -> StepPla
         attempts=step["attempts"],
         timeout_s=step["timeout_s"],
         on_hole=step["on_hole"],
+        limits=step["limits"],
     )
