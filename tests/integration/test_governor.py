@@ -368,7 +368,7 @@ def random_steps(seed: int) -> Iterator[tuple[float, str, int, int, Ended]]:
     ends = [OK] * 8 + [OTHER, PROVIDER_DOWN, limited(), limited(300)]
     for _ in range(400):
         yield (
-            chance.choice([0, 0, 0.001, 0.05, 0.3, 1, 4]), chance.choice("abc"), chance.randint(0, 120),
+            chance.choice([0, 0, 0.001, 0.05, 0.3, 1, 4, 11]), chance.choice("abc"), chance.randint(0, 120),
             chance.randint(0, 3), chance.choice(ends),
         )  # fmt: skip
 
@@ -424,4 +424,29 @@ def test_limits_hold_in_windows_around_losses_of_the_state(server: RedisServer, 
     assert fullest([(at, 1) for at, _ in calls], 20_000) <= 120
     assert fullest(calls, 20_000) <= 6000
     assert len(calls) > 200
+    governor.close()
+
+
+def test_the_limit_holds_when_the_state_is_lost_after_a_large_call(server: RedisServer, clock: Clock) -> None:
+    server.flush()
+    limits = {"m": Limits(tokens_per_minute=6000, window_s=20)}
+    governor = RedisGovernor(server.url, limits, tuning=Tuning(lease_s=1000), clock=clock)
+    calls: list[tuple[float, int]] = []
+
+    def call(tokens: int) -> bool:
+        answer = ask(governor, tokens=tokens)
+        if isinstance(answer, Permit):
+            calls.append((answer.at_ms, tokens))
+            end(governor, answer, used=tokens)
+        return isinstance(answer, Permit)
+
+    while not call(3000):
+        clock.advance(0.1)
+    server.flush()
+    for _ in range(300):
+        clock.advance(0.1)
+        while call(50):
+            pass
+    assert fullest(calls, 20_000) <= 6000
+    assert sum(tokens for _, tokens in calls) > 6000
     governor.close()
