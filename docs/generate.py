@@ -46,6 +46,8 @@ SETTINGS = {
     "ops": "Modules with ops of your own, separated by commas in the variable. `--ops` goes before it.",
     "debug": "Show tracebacks with errors, as `octavo --debug` does.",
     "failpoint": "For tests only: where the process is to die.",
+    "limits": "What providers allow, by name, in `octavo.toml` only: `[limits.NAME]` with `concurrency`, "
+    "`requests_per_minute`, `tokens_per_minute`. A step names its limits; all workers share them.",
     "models": "Model profiles, one table `[models.NAME]` each; in the file only.",
 }
 PROFILE = {
@@ -68,6 +70,7 @@ STEP = {
     "skip": "Kinds of section whose chunks are left out.",
     "attempts": "Tries of one task before it is a hole.",
     "timeout_s": "Seconds that one call may take.",
+    "limits": "The `[limits.NAME]` of `octavo.toml` that hold its calls; without it those of its model's name.",
     "on_hole": "What a reduce does when chunks failed: go on and name them, wait for `octavo retry`, or fail.",
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence, Set
 from uuid import UUID
@@ -141,11 +142,13 @@ class Committer:
         owner: str,
         ended: Callable[[Sequence[Work]], None],
         in_flight: Callable[[], int] = lambda: 0,
+        observe: Callable[[float, int], None] = lambda _seconds, _tasks: None,
     ) -> None:
         self._database = database
         self._owner = owner
         self._ended = ended
         self._in_flight = in_flight
+        self._observe = observe
         self._inbox: deque[Ended] = deque()
         self._some = threading.Event()
         self._enough = threading.Event()
@@ -192,11 +195,13 @@ class Committer:
     def _commit(self, group: Sequence[Ended]) -> None:
         waited = 0.0
         while True:
+            began = time.perf_counter()
             try:
                 with self._database.write() as rows:
                     commit(rows, self._owner, group)
                     failpoints.reached("commit.before")
                 failpoints.reached("commit.after")
+                self._observe(time.perf_counter() - began, len(group))
                 return
             except (DatabaseBusyError, DatabaseUnreachableError) as error:
                 if waited >= PATIENCE_S or self._closing.wait(AGAIN_S):

@@ -9,7 +9,6 @@ from db.database import Repositories
 from db.values import Counts, Job, Step
 from pipeline.states import TASK_OPEN, JobState, TaskState
 
-
 WAIT_REASONS = {
     "circuit": "the provider is down: it is tried again by itself",
     "cool_down": "the provider asked for a pause",

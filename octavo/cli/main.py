@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from octavo.cli import console, decide, look, run, system, worker
+from octavo.cli import console, decide, look, run, system, up, worker
 from octavo.cli.exits import Exit as Code
 from octavo.cli.exits import code_of
 from pipeline.errors import OctavoError
@@ -26,6 +26,7 @@ app.command("ingest")(run.ingest_command)
 app.command("plan")(run.plan)
 app.command("resume")(run.resume)
 app.command("worker")(worker.worker)
+app.command("up")(up.up)
 app.command("status")(look.status)
 app.command("jobs")(look.jobs)
 app.command("results")(look.results_command)

@@ -28,6 +28,12 @@ def worker(
     pool: Annotated[Pool, typer.Option("--pool", help="threads, or prefork for models in process.")] = Pool.THREADS,
     loglevel: Annotated[str, typer.Option("--loglevel", help="Celery's log level.")] = "WARNING",
     events: Annotated[bool, typer.Option("--events", help="Send task events, for Flower.")] = False,
+    metrics_port: Annotated[
+        int | None, typer.Option("--metrics-port", min=0, max=65535, help="Answer /metrics and /health there.")
+    ] = None,
+    metrics_address: Annotated[
+        str, typer.Option("--metrics-address", help="Address for --metrics-port.")
+    ] = "127.0.0.1",
     ops: options.Ops = None,
     state: options.State = None,
 ) -> None:
@@ -41,8 +47,13 @@ def worker(
         known = ", ".join(name.removeprefix("octavo.") for name in QUEUES)
         raise UsageError(f"There is no queue {queues!r}", hint=f"known: {known}")
     settings = settings_module.current({"state": state, "ops": tuple(ops) if ops else None})
-    raise typer.Exit(
-        Exit(
-            module.run(settings, queues=wanted, slots=slots, pool=pool.value, loglevel=loglevel.upper(), events=events)
-        )
+    code = module.run(
+        settings,
+        queues=wanted,
+        slots=slots,
+        pool=pool.value,
+        loglevel=loglevel.upper(),
+        events=events,
+        metrics=None if metrics_port is None else (metrics_address, metrics_port),
     )
+    raise typer.Exit(Exit(code))

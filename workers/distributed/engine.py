@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from db.repositories.dispatches import Process
 from pipeline.errors import OctavoError
@@ -13,8 +14,11 @@ from workers import failpoints
 from workers.clock import now_ms
 from workers.commit import Committer
 from workers.distributed.claimer import Claimer
+from workers.distributed.meter import Meter
+from workers.distributed.queues import QUEUES
 from workers.distributed.tender import Tender
-from workers.execute import Executor, Loader, Work
+from workers.execute import Done, Executor, Failed, Loader, Returned, Work
+from workers.metrics import Metrics
 from workers.runtime import Runtime
 
 log = logging.getLogger(__name__)
@@ -65,7 +69,7 @@ class Quiet:
 class WorkerEngine:
     """Runs what messages ring for. One a process, made after any fork."""
 
-    def __init__(self, runtime: Runtime, identity: Identity, tender: Tender, loader: Loader) -> None:
+    def __init__(self, runtime: Runtime, identity: Identity, tender: Tender, loader: Loader, broker: Any) -> None:
         self._runtime = runtime
         self._database = runtime.database
         self._identity = identity
@@ -74,9 +78,13 @@ class WorkerEngine:
         self._held: dict[tuple[int, int], tuple[Work, threading.Event]] = {}
         self._quiet = Quiet()
         self._ending = threading.Event()
-        self._committer = Committer(self._database, identity.owner, self._ended, lambda: len(self._held))
+        metrics = Metrics()
+        self.meter = Meter(metrics, held=self._flying, fault=self.fault, redis=broker, queues=QUEUES)
+        self._committer = Committer(
+            self._database, identity.owner, self._ended, lambda: len(self._held), metrics.checkpoint
+        )
         self._gate = runtime.gate(identity.owner)
-        self._executor = Executor(runtime, self._committer.submit, self._gate)
+        self._executor = Executor(runtime, self._submit, self._gate)
         self._claimer = Claimer(self._database, loader, identity.owner, self._lease_ms)
         self._tender = tender
         self._beats = threading.Thread(target=self._beat_on, name="octavo-beat", daemon=True)
@@ -122,7 +130,15 @@ class WorkerEngine:
         finally:
             self._quiet.leave(alone=True)
 
+    def _flying(self) -> list[Work]:
+        return [work for work, _ in list(self._held.values())]
+
+    def _submit(self, outcome: Done | Failed | Returned) -> None:
+        self.meter.saw(outcome)
+        self._committer.submit(outcome)
+
     def _work(self, works: Sequence[Work]) -> None:
+        self.meter.claimed(works)
         waits = []
         for work in works:
             done = threading.Event()
@@ -168,6 +184,7 @@ class WorkerEngine:
             rows.dispatches.beat(process)
             rows.tasks.renew(me.owner, [work.claim.id for work in held], now + self._lease_ms)
             rows.leases.renew(me.owner, [work.claim.key for work in held], now + self._lease_ms)
+        self.meter.beat()
 
     def close(self) -> None:
         """Commit what is in hand and leave. Celery has let the running tasks end before."""

@@ -39,6 +39,8 @@ from workers.distributed.queues import QUEUES
 from workers.distributed.tender import Tender
 from workers.distributed.watchdog import Watchdog
 from workers.execute import Loader
+from workers.metrics import MetricsServer
+from workers.metrics import serve as serve_metrics
 from workers.runtime import Runtime
 
 log = logging.getLogger(__name__)
@@ -101,10 +103,21 @@ class Serving:
     runtime: Runtime
     engine: WorkerEngine
     broker: Any
+    shown: MetricsServer | None = None
+
+    def show(self, address: str, port: int) -> None:
+        """Answer /metrics and /health. Raises SettingsError when the port is taken."""
+        meter = self.engine.meter
+        try:
+            self.shown = serve_metrics(port, meter.reading, metrics=meter.metrics, address=address)
+        except OSError as error:
+            raise SettingsError(f"Port {port} for metrics can not be had: {error.strerror}") from error
 
     def close(self) -> None:
         """Commit what is in hand, leave, let go."""
         current.serve_process(None)
+        if self.shown is not None:
+            self.shown.close()
         self.engine.close()
         self.broker.close()
         self.runtime.close()
@@ -128,7 +141,7 @@ def serve(settings: Settings, *, queues: Sequence[str], slots: int) -> Serving:
         lease_s=settings.lease_s,
     )
     identity = Identity(owner=owner, host=socket.gethostname(), pid=os.getpid(), queues=",".join(queues), slots=slots)
-    engine = WorkerEngine(runtime, identity, tender, loader)
+    engine = WorkerEngine(runtime, identity, tender, loader, broker)
     current.serve_process(engine)
     tender.start()
     return Serving(runtime=runtime, engine=engine, broker=broker)
@@ -141,6 +154,7 @@ class _Plan:
     settings: Settings | None = None
     queues: Sequence[str] = QUEUES
     slots: int = 0
+    metrics: tuple[str, int] | None = None  # where /metrics and /health are answered
     serving: Serving | None = None
     watchdog: Watchdog | None = None
     failure: OctavoError | None = None  # why this process could not begin
@@ -150,11 +164,18 @@ _plan = _Plan()
 
 
 def run(
-    settings: Settings, *, queues: Sequence[str], slots: int, pool: str, loglevel: str = "WARNING", events: bool = False
+    settings: Settings,
+    *,
+    queues: Sequence[str],
+    slots: int,
+    pool: str,
+    loglevel: str = "WARNING",
+    events: bool = False,
+    metrics: tuple[str, int] | None = None,
 ) -> int:
     """Run a Celery worker until it is told to end; a first SIGTERM or Ctrl-C lets running tasks end (warm)."""
     connect(app, settings)
-    _plan.settings, _plan.queues, _plan.slots = settings, queues, slots
+    _plan.settings, _plan.queues, _plan.slots, _plan.metrics = settings, queues, slots, metrics
     arguments = ["worker", f"--pool={pool}", f"--concurrency={slots}", f"--queues={','.join(queues)}"]
     arguments += [f"--loglevel={loglevel}", f"--hostname=octavo-{secrets.token_hex(3)}@%h", "--without-gossip"]
     # Claims, commits and messages are moved by threads that mostly wait: with Python's usual 5 ms a thread that has its
@@ -173,6 +194,8 @@ def _begin(slots: int) -> None:
         settings = _plan.settings or settings_module.current({})
         connect(app, settings)
         _plan.serving = serve(settings, queues=_plan.queues, slots=slots)
+        if _plan.metrics is not None:
+            _plan.serving.show(*_plan.metrics)
     except OctavoError as error:
         # Celery logs what a signal's receiver raises and goes on: this worker would take messages and do nothing.
         _plan.failure = error
