@@ -247,11 +247,11 @@ class Fleet:
         ring_control(self.runtime.settings)
         return job.id
 
-    def state(self, job: UUID) -> JobState:
+    def state(self, job: UUID | str) -> JobState:
         """A job's state."""
         return JobState(self.ask(f"SELECT state FROM jobs WHERE id = '{job}'")[0][0])
 
-    def finish(self, job: UUID, within_s: float = 60, state: JobState = JobState.DONE) -> None:
+    def finish(self, job: UUID | str, within_s: float = 60, state: JobState = JobState.DONE) -> None:
         """Wait until a job ends; it must end so."""
         try:
             until(lambda: self.state(job) in JOB_ENDED, within_s=within_s, what=f"job {job} ends")
@@ -269,9 +269,9 @@ class Fleet:
         logs = [f"--- {worker.pid} {worker.process.poll()}\n{worker.said()[-2500:]}" for worker in self.workers]
         return "\n".join([*map(str, jobs), *map(str, steps), *logs])
 
-    def export(self, job: UUID) -> bytes:
+    def export(self, job: UUID | str) -> bytes:
         """The canonical export."""
-        context = load_context(self.database, self.runtime.ops, job)
+        context = load_context(self.database, self.runtime.ops, UUID(str(job)))
         with self.database.read() as rows:
             return b"\n".join(canonical_lines(view(rows, context, style=Citation.canonical, citations=0)))
 
@@ -306,7 +306,7 @@ class Fleet:
         """Wait until so many tasks are done."""
         until(lambda: self.tasks("done") >= count, within_s=within_s, what=f"{count} tasks are done")
 
-    def check_ended_right(self, job: UUID, calm: bytes) -> None:
+    def check_ended_right(self, job: UUID | str, calm: bytes) -> None:
         """What must hold of a job that was disturbed, whatever happened."""
         assert self.export(job) == calm, "the export differs from the undisturbed run's"
         self.check_nothing_left()
@@ -325,6 +325,11 @@ class Fleet:
             "GROUP BY 1 HAVING count(*) > 1) doubled"
         )
         assert doubled == 0, "a task was committed twice"
+        late = self.one(
+            "SELECT count(*) FROM attempts a JOIN tasks t ON t.id = a.task_id "
+            "WHERE a.outcome = 'done' AND a.epoch != t.epoch"
+        )
+        assert late == 0, "a process whose lease was lost committed"
         unpaired = self.one(
             "SELECT count(*) FROM tasks t WHERE NOT EXISTS (SELECT 1 FROM results r WHERE r.key = t.key)"
         )
