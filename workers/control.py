@@ -39,6 +39,15 @@ def unpause(database: Database, text: str) -> Job:
         return find_job(rows, str(job.id))
 
 
+def prioritize(database: Database, text: str, priority: int) -> Job:
+    """Give a job more of the workers, or less: each step of `priority` doubles its share. Others still get theirs."""
+    with database.write() as rows:
+        job = find_job(rows, text)
+        _unless(job, JOB_ENDED, "given a priority")
+        rows.jobs.prioritize(job.id, priority)
+        return find_job(rows, str(job.id))
+
+
 def cancel(database: Database, text: str) -> Job:
     """End a job. What runs is finished into the memo; nothing new starts."""
     with database.write() as rows:

@@ -120,6 +120,10 @@ class JobRepository:
         done = self._connection.execute(statement.values(state=to, reason=reason, finished_at=finished))
         return done.rowcount == 1
 
+    def prioritize(self, job_id: UUID, priority: int) -> None:
+        """Change a job's priority."""
+        self._connection.execute(update(JobRow).where(JobRow.id == job_id).values(priority=priority))
+
     def documents(self, job_id: UUID) -> list[tuple[UUID, int]]:
         """(document, revision) pairs of a job, in order."""
         query = select(JobDocumentRow.document_id, JobDocumentRow.revision_id).where(JobDocumentRow.job_id == job_id)

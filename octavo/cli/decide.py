@@ -1,4 +1,4 @@
-"""`octavo pause`, `cancel`, `retry` and `waive`."""
+"""`octavo pause`, `cancel`, `priority`, `retry` and `waive`."""
 
 from __future__ import annotations
 
@@ -29,6 +29,20 @@ def cancel(job: options.JobArg, as_json: options.AsJson = False, state: options.
     """End a job for good; what it did stays in the memo."""
     with options.runtime(state) as runtime:
         _tell(control.cancel(runtime.database, job), "cancelled; its results stay in the memo", as_json=as_json)
+
+
+def priority(
+    job: options.JobArg,
+    step: Annotated[
+        int, typer.Argument(metavar="N", min=-6, max=6, help="0 is usual; each step up doubles the job's share.")
+    ],
+    as_json: options.AsJson = False,
+    state: options.State = None,
+) -> None:
+    """Give a job a larger share of the workers, or a smaller one; the others still get theirs."""
+    with options.runtime(state) as runtime:
+        found = control.prioritize(runtime.database, job, step)
+        _tell(found, f"its priority is {found.priority}", as_json=as_json, priority=found.priority)
 
 
 def retry(job: options.JobArg = "last", as_json: options.AsJson = False, state: options.State = None) -> None:
