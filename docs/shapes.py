@@ -229,7 +229,7 @@ class ChunkResult(Citation):
     """One chunk of a map step: a line of `export`, an item of `results --json`. A hole has `error`, others `output`."""
 
     step: str
-    state: Literal["done", "failed", "waived", "ready", "leased", "blocked", "waiting_key", "cancelled"]
+    state: Literal["done", "failed", "waived", "ready", "dispatched", "leased", "blocked", "waiting_key", "cancelled"]
     output: Any = None
     error: str | None = None
 
