@@ -70,7 +70,7 @@ class RedisGovernor:
             self._restore(session, profile, session.permits(profile))
             answer, now, reason, ms = self._ask(session, profile, asked, own)
         if answer == LOST:  # and again: let it come to rest
-            return Wait(ms=self._rules[profile].poll_ms, reason=Reason.FAIRNESS)
+            return Wait(ms=self._rules[profile].poll_ms, reason=Reason.CONCURRENCY)
         if answer == REFUSED:
             return Wait(ms=ms, reason=Reason(reason))
         permit = Permit(id=number, profile=profile, job=job, tokens=tokens, at_ms=now)

@@ -33,9 +33,11 @@ class Session:
     """One process's connections, and what it remembers in case that Redis forgets. A fork begins one of its own."""
 
     def __init__(self, url: str) -> None:
-        # One more try at once: a pooled connection may be one to a Redis that was started anew since.
+        # One more try at once, as a pooled connection may be one to a Redis that was started anew since; but none after
+        # a time-out, which was long enough.
+        again = Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,))
         self._client = redis.Redis.from_url(
-            url, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S, retry=Retry(NoBackoff(), 1)
+            url, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S, retry=again
         )
         self._scripts = {name: self._client.register_script(source(name)) for name in PARTS}
         self._lock = threading.Lock()
