@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from celery import Celery
 
+from workers.distributed.queues import QUEUES
+
 app = Celery("octavo", include=["workers.tasks", "workers.distributed.worker"])
 app.conf.update(
+    task_queues={name: {"exchange": name, "routing_key": name} for name in QUEUES},  # what plain `celery worker` serves
     task_ignore_result=True,
     task_acks_late=False,  # nothing depends on it: the database knows what was lost, the broker is a doorbell
     task_serializer="json",

@@ -7,7 +7,8 @@ import os
 import secrets
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -189,28 +190,37 @@ def run(
     return 0
 
 
-def _begin(slots: int) -> None:
+@contextmanager
+def _or_end() -> Iterator[None]:
+    """End the process where it can not begin: Celery logs what a signal's receiver raises and goes on, and this worker
+    would take messages and do nothing.
+    """
     try:
-        settings = _plan.settings or settings_module.current({})
-        connect(app, settings)
-        _plan.serving = serve(settings, queues=_plan.queues, slots=slots)
-        if _plan.metrics is not None:
-            _plan.serving.show(*_plan.metrics)
+        yield
     except OctavoError as error:
-        # Celery logs what a signal's receiver raises and goes on: this worker would take messages and do nothing.
         _plan.failure = error
         log.critical("this worker can not begin: %s", error.message)
         raise SystemExit(1) from error
 
 
+def _begin(slots: int) -> None:
+    settings = _plan.settings or settings_module.current({})
+    _plan.serving = serve(settings, queues=_plan.queues, slots=slots)
+    if _plan.metrics is not None:
+        _plan.serving.show(*_plan.metrics)
+
+
 def _on_init(sender: Any = None, **_: Any) -> None:
-    # A prefork parent only forks: a connection or thread made here would be in every child.
-    if sender is not None and "prefork" not in str(getattr(sender, "pool_cls", "")):
-        _begin(_plan.slots or int(getattr(sender, "concurrency", 0) or 1))
+    with _or_end():
+        connect(app, _plan.settings or settings_module.current({}))
+        # A prefork parent only forks: a connection or thread made here would be in every child.
+        if sender is not None and "prefork" not in str(getattr(sender, "pool_cls", "")):
+            _begin(_plan.slots or int(getattr(sender, "concurrency", 0) or 1))
 
 
 def _on_fork(**_: Any) -> None:
-    _begin(1)
+    with _or_end():
+        _begin(1)
 
 
 def _on_ready(sender: Any = None, **_: Any) -> None:
