@@ -21,7 +21,7 @@ def plan(batch: int = 1) -> StepPlan:
     op = MapOp(name="echo", version=1, run=lambda text, params: OpOutput(value=text), batch=batch)
     return StepPlan(
         position=0, name="m", kind="map", op=op, model=None, model_identity=None, window=1, params={}, source=None,
-        skip=frozenset(), attempts=1, timeout_s=60, on_hole="continue",
+        skip=frozenset(), attempts=1, timeout_s=60, on_hole="continue", limits=None,
     )  # fmt: skip
 
 
