@@ -26,6 +26,7 @@ def pause(database: Database, text: str) -> Job:
         job = find_job(rows, text)
         _unless(job, JOB_ENDED, "paused")
         rows.jobs.move(job.id, to=JobState.PAUSED, reason="paused by a person")
+        rows.dispatches.recall([step.id for step in rows.jobs.steps(job.id)])
         return find_job(rows, str(job.id))
 
 

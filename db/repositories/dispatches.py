@@ -89,18 +89,26 @@ class DispatchRepository:
             )
             if self._locks:
                 chosen = chosen.with_for_update(skip_locked=True)
-            bells += self._mark(TaskRow.id.in_(chosen), TaskState.READY, now_ms)
+            bells += self._mark(chosen, TaskState.READY, now_ms)
         return bells
 
-    def _mark(self, which: Any, state: TaskState, now_ms: int) -> list[Bell]:
+    def _mark(self, chosen: Any, state: TaskState, now_ms: int) -> list[Bell]:
+        # As a CTE it runs once: a subquery with LIMIT and SKIP LOCKED may be run again for every row of the table, and
+        # then marks all of them, a limit's worth at a time.
+        which = select(chosen.cte("chosen").c.id)
         statement = (
             update(TaskRow)
-            .where(which, TaskRow.state == state)
+            .where(TaskRow.id.in_(which), TaskRow.state == state)
             .values(state=TaskState.DISPATCHED, dispatch=TaskRow.dispatch + 1, dispatched_ms=now_ms, not_before_ms=None)
             .returning(TaskRow.id, TaskRow.dispatch, TaskRow.step_id, TaskRow.ordinal)
         )
         found = [Bell(*row) for row in self._connection.execute(statement).all()]
         return sorted(found, key=lambda bell: (bell.step_id, bell.ordinal))
+
+    def recall(self, step_ids: Sequence[int]) -> None:
+        """Tasks that were rung for and are not yet held are ready again: their messages count no more."""
+        statement = update(TaskRow).where(TaskRow.step_id.in_(step_ids), TaskRow.state == TaskState.DISPATCHED)
+        self._connection.execute(statement.values(state=TaskState.READY))
 
     def silent(self, step_ids: Sequence[int], *, before_ms: int) -> int:
         """How many tasks of steps were rung for before a time and are not yet held."""
@@ -122,7 +130,7 @@ class DispatchRepository:
         )
         if self._locks:
             chosen = chosen.with_for_update(skip_locked=True)
-        return self._mark(TaskRow.id.in_(chosen), TaskState.DISPATCHED, now_ms)
+        return self._mark(chosen, TaskState.DISPATCHED, now_ms)
 
     def rung(self, bells: Sequence[tuple[int, int]]) -> list[Claim]:
         """The tasks of messages (id, dispatch) that still count, locked for this transaction, as candidates."""

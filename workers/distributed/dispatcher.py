@@ -85,7 +85,9 @@ class Dispatcher:
             window = self._window(rows)
             busy = {job: level for job, level in running.items() if self._wants(rows, job)}
         rung = 0
-        for job, most in share(window, busy).items():
+        # The jobs share one window, however far a fast one has opened it: else a new one would wait behind it.
+        scale = max((self._pace.scale(job) for job in busy), default=1)
+        for job, most in share(window * scale, busy).items():
             ring = self._ring(job, most)
             if ring is not None:
                 self._send(ring)
@@ -99,7 +101,6 @@ class Dispatcher:
 
     def _ring(self, job: UUID, most: int) -> Ring | None:
         context = self._loader.context(job)
-        most *= self._pace.scale(job)
         with self._database.write() as rows:
             if not rows.dispatches.hold_job(job):
                 return None
