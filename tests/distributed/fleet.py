@@ -33,6 +33,7 @@ from workers.runtime import Runtime
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 LEASE_S = 5.0
+COMMAND = "from octavo.cli.main import main; main()"
 OPS = "tests.distributed.ops"
 
 MAP = """
@@ -165,11 +166,14 @@ class Fleet:
 
     # Processes
 
-    def worker(self, *arguments: str, slots: int = 8, wait: bool = True, **environment: str) -> Worker:
-        """Start `octavo worker`; returns once it beats, unless told not to wait."""
+    def worker(
+        self, *arguments: str, slots: int = 8, wait: bool = True, prelude: str = "", **environment: str
+    ) -> Worker:
+        """Start `octavo worker`; returns once it beats, unless told not to wait. `prelude` is code run before."""
         return self._start(
-            ["-m", "octavo.cli.main", "worker", "--slots", str(slots), *arguments], wait=wait, environment=environment
-        )
+            ["-c", f"{prelude}\n{COMMAND}", "worker", "--slots", str(slots), *arguments],
+            wait=wait, environment=environment,
+        )  # fmt: skip
 
     def celery(self, *arguments: str, wait: bool = True, **environment: str) -> Worker:
         """Start plain `celery -A workers.app worker`."""
@@ -179,13 +183,10 @@ class Fleet:
 
     def _start(self, command: Sequence[str], *, wait: bool, environment: dict[str, str]) -> Worker:
         log = self.folder / f"worker-{len(self.workers)}.log"
-        arguments = [sys.executable, *command]
-        if command[1] == "octavo.cli.main":
-            arguments[1:3] = ["-c", "from octavo.cli.main import main; main()"]
         with log.open("wb") as out:
             process = subprocess.Popen(
-                arguments, cwd=self.folder, env=self.environment(**environment), stdin=subprocess.DEVNULL,
-                stdout=out, stderr=out, start_new_session=True,
+                [sys.executable, *command], cwd=self.folder, env=self.environment(**environment),
+                stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True,
             )  # fmt: skip
         made = Worker(process, log)
         self.workers.append(made)
@@ -205,7 +206,7 @@ class Fleet:
     def cli(self, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
         """Start another command."""
         process = subprocess.Popen(
-            [sys.executable, "-c", "from octavo.cli.main import main; main()", *arguments],
+            [sys.executable, "-c", COMMAND, *arguments],
             cwd=self.folder, env=self.environment(**environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, start_new_session=True,
         )  # fmt: skip
@@ -302,6 +303,18 @@ class Fleet:
     def cancel(self, job: UUID) -> None:
         control.cancel(self.database, str(job))
 
+    def supervise(self, job: UUID | str, *, within_s: float, slots: int = 8) -> int:
+        """Start a worker whenever none runs, as a supervisor does, until the job ends; gives how many there were."""
+        before = len(self.workers)
+
+        def ended() -> bool:
+            if all(worker.process.poll() is not None for worker in self.workers):
+                self.worker(slots=slots, wait=False)
+            return self.state(job) in JOB_ENDED
+
+        until(ended, within_s=within_s, what=f"job {job} ends")
+        return len(self.workers) - before
+
     def done(self, count: int, within_s: float = 30) -> None:
         """Wait until so many tasks are done."""
         until(lambda: self.tasks("done") >= count, within_s=within_s, what=f"{count} tasks are done")
@@ -360,7 +373,7 @@ def calm_export(folder: Path, pipeline: str, text: str) -> bytes:
         }  # fmt: skip
         for command in (["run", "book.md", "-p", "pipeline.toml", "--json"], ["export", "last", "--canonical"]):
             done = subprocess.run(
-                [sys.executable, "-c", "from octavo.cli.main import main; main()", *command],
+                [sys.executable, "-c", COMMAND, *command],
                 cwd=folder, env=environment, capture_output=True, timeout=300, check=False,
             )  # fmt: skip
             assert done.returncode == 0, done.stderr.decode()

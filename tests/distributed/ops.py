@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from octavo import OpOutput, Span, map_op, reduce_op
+from pipeline.retry import CallError, ErrorClass
 
 MARK = re.compile(r"@(\w+)@")
 _mine = threading.local()
@@ -30,6 +31,9 @@ def call(kind: str, key: str, mark: str = "") -> None:
     except (OSError, http.client.HTTPException):
         _mine.pid = None
         raise
+    if answer.status == 429:
+        later = int(body["after_s"] * 1000)
+        raise CallError(ErrorClass.RATE_LIMITED, "rate_limited", "the provider says: later", retry_after_ms=later)
     if answer.status != 200:
         raise ConnectionError(f"the provider answers {answer.status}")
     _do(body["act"])

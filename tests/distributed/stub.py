@@ -1,8 +1,9 @@
 """A model server's stand-in that counts: a process of its own, so that it outlives whatever a test kills.
 
 `GET /call?kind=…&key=…&mark=…` answers after the rule of the mark (else of the kind) and counts the call;
-`/rule?of=…&latency_ms=…&fail=…&act=…` sets a rule; `/counts` gives the calls by kind and key; `/now` those under way.
-A rule's `fail` answers 500 to the first so many calls of each key; its `act` is told to the caller, which does it.
+`/rule?of=…&latency_ms=…&fail=…&after_s=…&act=…&times=…` sets a rule; `/counts` gives the calls by kind and key; `/now`
+those under way. A rule's `fail` answers 500 to the first so many calls of each key (429 where `after_s` says when to
+try again); its `act` is told to the first `times` callers of each key, which do it.
 """
 
 from __future__ import annotations
@@ -50,9 +51,10 @@ class Stub:
             await asyncio.sleep(float(rule.get("latency_ms", 0)) / 1000)
         finally:
             self.now -= 1
-        if self.calls[kind][key] <= int(rule.get("fail", 0)):
-            return 500, {}
-        return 200, {"act": rule.get("act", "")}
+        number = self.calls[kind][key]
+        if number <= int(rule.get("fail", 0)):
+            return (429, {"after_s": float(rule["after_s"])}) if "after_s" in rule else (500, {})
+        return 200, {"act": rule.get("act", "") if number <= int(rule.get("times", 1_000_000)) else ""}
 
 
 async def _serve() -> None:
