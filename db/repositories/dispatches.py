@@ -10,8 +10,9 @@ from uuid import UUID
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.engine import Connection
 
-from db.dialect import batches, insert_new
-from db.repositories.task_statements import CLAIM, SUSPECT_LOSSES
+from db.dialect import insert_new
+from db.prepared import ids_for
+from db.repositories.task_statements import RUNG, SUSPECT_LOSSES
 from db.tables import JobRow, ProcessRow, TaskRow
 from db.values import Claim
 from pipeline.states import JobState, TaskState
@@ -135,16 +136,10 @@ class DispatchRepository:
     def rung(self, bells: Sequence[tuple[int, int]]) -> list[Claim]:
         """The tasks of messages (id, dispatch) that still count, locked for this transaction, as candidates."""
         numbers = dict(bells)
-        found: list[Claim] = []
-        for part in batches(sorted(numbers)):
-            query: Any = select(TaskRow.dispatch, *CLAIM).where(
-                TaskRow.id.in_(part), TaskRow.state == TaskState.DISPATCHED
-            )
-            if self._locks:
-                query = query.with_for_update(skip_locked=True)
-            rows = self._connection.execute(query).all()
-            found += [Claim(*tuple(row)[1:]) for row in rows if numbers[row[1]] == row[0]]
-        return found
+        if not numbers:
+            return []
+        rows = RUNG.one(self._connection, (ids_for(self._connection, sorted(numbers)),)).all()
+        return [Claim(*tuple(row)[1:]) for row in rows if numbers[row[1]] == row[0]]
 
     def beat(self, process: Process) -> None:
         """Note that a process lives."""

@@ -14,9 +14,10 @@ SUSPECT_LOSSES = 2  # a task that lost so many leases runs alone
 
 ONE: ColumnElement[int] = literal_column("1")
 READY = fixed(TaskState.READY)
+DISPATCHED = fixed(TaskState.DISPATCHED)
 LEASED = fixed(TaskState.LEASED)
 DONE = fixed(TaskState.DONE)
-CLAIMABLE = TaskRow.state.in_([READY, fixed(TaskState.DISPATCHED)])
+CLAIMABLE = TaskRow.state.in_([READY, DISPATCHED])
 IS_WAITING = TaskRow.state == fixed(TaskState.WAITING_KEY)
 
 CLAIM = (
@@ -83,6 +84,11 @@ def _epochs(dialect: str) -> Any:
     return query.with_for_update() if dialect == "postgresql" else query
 
 
+def _rung(dialect: str) -> Any:
+    query: Any = select(TaskRow.dispatch, *CLAIM).where(among(TaskRow.id, dialect), TaskRow.state == DISPATCHED)
+    return query.with_for_update(skip_locked=True) if dialect == "postgresql" else query
+
+
 def _finish(dialect: str) -> Any:
     return (
         update(TaskRow)
@@ -110,6 +116,7 @@ CANDIDATES = Prepared(("step_id", "now_ms", "losses", "most"), lambda dialect: _
 SUSPECTS = Prepared(("step_id", "now_ms", "losses", "most"), lambda dialect: _candidates(dialect, suspects=True))
 LEASE = Prepared(("lease_owner", "lease_until_ms", IDS), _lease)
 EPOCHS = Prepared((IDS,), _epochs)
+RUNG = Prepared((IDS,), _rung)
 FINISH = Prepared((IDS,), _finish)
 TEXTS = Prepared((IDS,), _texts)
 ANSWERED = Prepared((IDS,), _answered)

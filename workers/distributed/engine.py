@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from db.repositories.dispatches import Process
@@ -22,6 +22,8 @@ from workers.metrics import Metrics
 from workers.runtime import Runtime
 
 log = logging.getLogger(__name__)
+
+BEGUN_MS = 50  # a wait for a slot that is too short to be noted
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,6 +78,7 @@ class WorkerEngine:
         self._started = now_ms()
         self._lease_ms = int(runtime.settings.lease_s * 1000)
         self._held: dict[tuple[int, int], tuple[Work, threading.Event]] = {}
+        self._slots = threading.BoundedSemaphore(identity.slots)
         self._quiet = Quiet()
         self._ending = threading.Event()
         metrics = Metrics()
@@ -91,7 +94,11 @@ class WorkerEngine:
         self._beats.start()
 
     def run(self, rung: Sequence[tuple[int, int]]) -> None:
-        """Run tasks given as (id, dispatch); returns when they are committed, or were not to be run."""
+        """Run tasks given as (id, dispatch); returns when their outcomes are handed over for commit.
+
+        A slot does not wait for the commit: what is not committed when the process dies is a lease lost, as it was
+        before. More tasks may be brought here than there are slots: those claim while the slots are busy.
+        """
         failpoints.reached("bell")
         try:
             suspects = self._many(rung)
@@ -126,9 +133,16 @@ class WorkerEngine:
     def _alone(self, item: tuple[int, int]) -> None:
         self._quiet.enter(alone=True)
         try:
+            # Alone until it is committed, and not before all else is: a death tells of this task and of no other.
+            self._wait_for_commit()
             self._work(self._claimer.alone([item]))
+            self._wait_for_commit()
         finally:
             self._quiet.leave(alone=True)
+
+    def _wait_for_commit(self) -> None:
+        for _, committed in list(self._held.values()):
+            committed.wait()
 
     def _flying(self) -> list[Work]:
         return [work for work, _ in list(self._held.values())]
@@ -139,15 +153,21 @@ class WorkerEngine:
 
     def _work(self, works: Sequence[Work]) -> None:
         self.meter.claimed(works)
-        waits = []
         for work in works:
-            done = threading.Event()
-            self._held[work.claim.id, work.claim.epoch] = (work, done)
-            waits.append(done)
+            self._held[work.claim.id, work.claim.epoch] = (work, threading.Event())
         for work in works:
-            self._executor.run(work)
-        for done in waits:
-            done.wait()
+            with self._slots:
+                self._executor.run(self._begun(work))
+
+    def _begun(self, work: Work) -> Work:
+        """The work as it begins: it may have waited for a slot, and its deadline counts from now."""
+        now = now_ms()
+        if now - work.begun_ms < BEGUN_MS:
+            return work
+        begun = replace(work, begun_ms=now)
+        key = (work.claim.id, work.claim.epoch)
+        self._held[key] = (begun, self._held[key][1])
+        return begun
 
     def _ended(self, works: Sequence[Work]) -> None:
         for work in works:

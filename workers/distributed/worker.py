@@ -49,6 +49,7 @@ log = logging.getLogger(__name__)
 WINDOW_CACHE_MS = 1_000
 RING_S = 5.0  # for a broker that does not answer
 SWITCH_S = 0.0005
+CLAIMED_AHEAD = 2  # threads for each slot: one calls, one claims meanwhile
 
 
 def connect(made: Celery, settings: Settings) -> None:
@@ -60,7 +61,11 @@ def connect(made: Celery, settings: Settings) -> None:
         )
     made.conf.broker_url = settings.redis_url
     made.conf.broker_connection_max_retries = None
-    made.conf.broker_transport_options = {"socket_keepalive": True, "health_check_interval": 25}
+    made.conf.broker_transport_options = {
+        "socket_keepalive": True,
+        "health_check_interval": 25,
+        "ack_emulation": False,  # two round trips a message to note what the database knows anyway
+    }
 
 
 def window(runtime: Runtime) -> Callable[[Repositories], int]:
@@ -177,7 +182,9 @@ def run(
     """Run a Celery worker until it is told to end; a first SIGTERM or Ctrl-C lets running tasks end (warm)."""
     connect(app, settings)
     _plan.settings, _plan.queues, _plan.slots, _plan.metrics = settings, queues, slots, metrics
-    arguments = ["worker", f"--pool={pool}", f"--concurrency={slots}", f"--queues={','.join(queues)}"]
+    ahead = CLAIMED_AHEAD if pool == "threads" else 1
+    app.conf.worker_prefetch_multiplier = 1 / ahead  # one for each slot still: one that waits here waits for no other
+    arguments = ["worker", f"--pool={pool}", f"--concurrency={slots * ahead}", f"--queues={','.join(queues)}"]
     arguments += [f"--loglevel={loglevel}", f"--hostname=octavo-{secrets.token_hex(3)}@%h", "--without-gossip"]
     # Claims, commits and messages are moved by threads that mostly wait: with Python's usual 5 ms a thread that has its
     # answer would wait longer for the interpreter than it did for the answer.
