@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.acceptance.command import STORY, Cli
+from tests.acceptance.served import served
+from tests.distributed.servers import Postgres, own_postgres
+from workers.supervise.postgres import MissingProgramError
 
 
 @pytest.fixture
@@ -25,3 +29,24 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Cli:
     (folder / "good.md").write_text(STORY)
     cli.ok("run", "good.md", "--pipeline", "glossary")
     return cli
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Postgres]:
+    """A PostgreSQL for the jobs that workers do."""
+    try:
+        with own_postgres() as server:
+            yield server
+    except MissingProgramError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module", params=["embedded", "workers"])
+def either(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli]:
+    """The command in an empty folder, its jobs done in the process itself, or by workers over PostgreSQL and Redis."""
+    folder = tmp_path_factory.mktemp(request.param)
+    if request.param == "embedded":
+        yield Cli(folder, folder / "state")
+        return
+    with served(folder, request.getfixturevalue("postgres_server")) as cli:
+        yield cli

@@ -29,6 +29,14 @@ def shapes() -> ModuleType:
     return module
 
 
+@pytest.fixture(scope="module")
+def kept(either: Cli) -> Cli:
+    """The command in a folder with one good book, already in the state, in both modes."""
+    (either.folder / "good.md").write_text(STORY)
+    either.ok("run", "good.md", "--pipeline", "glossary")
+    return either
+
+
 def check(shape: Any, value: Any) -> Any:
     return shape.model_validate_json(json.dumps(value), strict=True)
 

@@ -1,0 +1,52 @@
+"""The command line over real workers: PostgreSQL, Redis and one `octavo worker`, for the tests that run whole jobs."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from db import migrate
+from db.database import Database
+from db.engine import make_engine
+from tests.acceptance.command import Cli
+from tests.distributed.fleet import Fleet
+from tests.distributed.servers import Postgres, Provider, Redis
+
+
+class ServedCli(Cli):
+    """The command, with a database and a broker for its state."""
+
+    def __init__(self, folder: Path, state: Path, more: dict[str, str]) -> None:
+        super().__init__(folder, state)
+        self._more = more
+
+    def environment(self, **more: str) -> dict[str, str]:
+        return super().environment(**self._more, **more)
+
+
+@contextmanager
+def served(folder: Path, postgres: Postgres) -> Iterator[ServedCli]:
+    """The command in a folder, its jobs done by a worker that finds ops there too."""
+    name = f"served_{uuid.uuid4().hex[:12]}"
+    postgres.sql(f"CREATE DATABASE {name}")
+    database = Database(make_engine(postgres.url(name)))
+    migrate.upgrade(database)
+    database.close()
+    redis, provider = Redis(folder), Provider()
+    fleet = Fleet(folder, postgres, name, redis, provider)
+    told = {
+        "OCTAVO_DATABASE_URL": fleet.url,
+        "OCTAVO_REDIS_URL": redis.url,
+        "OCTAVO_LEASE_S": "5",
+        "OCTAVO_RECONCILE_S": "0.3",
+    }
+    try:
+        fleet.worker(slots=4, **told)
+        yield ServedCli(folder, folder / "state", told)
+    finally:
+        fleet.close()
+        provider.close()
+        redis.close()
+        postgres.sql(f"DROP DATABASE {name} WITH (FORCE)")
