@@ -157,6 +157,9 @@ class _Models:
     def model(self, name: str) -> _Model:
         return self.found
 
+    def limited(self) -> list[str]:
+        return ["api"]
+
 
 TOY = MapOp(name="toy", version=1, defaults={"share": 1.0, "count": 5, "word": "x", "flag": False})
 OPS = Registry([*BUILTIN, TOY])
@@ -176,6 +179,7 @@ def step_key(lines: str, models: _Models | None = None, ops: Registry = OPS) -> 
         "timeout_s = 1.5",
         'on_hole = "fail"',
         'skip = ["contents"]',
+        'limits = "api"',
         "params = {share = 1}",
         "params = {}",
     ],

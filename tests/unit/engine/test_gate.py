@@ -1,0 +1,124 @@
+"""The gate before a call: a permit, or the task goes back to its row and nobody is charged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from db.values import Claim
+from pipeline.ops.kinds import MapOp
+from pipeline.ops.values import OpOutput
+from pipeline.retry import PermanentError, ProviderDownError, RateLimitedError
+from workers.execute import Done, Executor, Failed, Returned, Work
+from workers.gate import Gate
+from workers.governor.local import LocalGovernor
+from workers.governor.port import Circuit, Limits
+from workers.governor.rules import Tuning
+
+
+def _makers() -> ModuleType:
+    spec = util.spec_from_file_location("engine_makers", Path(__file__).with_name("makers.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+MAKERS = _makers()
+
+
+class Clock:
+    """Milliseconds that pass when told."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Office:
+    """An executor behind a gate, with what it handed over."""
+
+    def __init__(self, limits: Limits, answer: object = "ok") -> None:
+        self.answer = answer
+        self.clock = Clock()
+        self.outcomes: list[Done | Failed | Returned] = []
+        self.governor = LocalGovernor({"api": limits}, tuning=Tuning(downs=2), clock=self.clock)
+        self.executor = Executor(_NoModels(), self.outcomes.append, Gate(self.governor, {"api": limits}, "me"))
+
+    def op(self, text: str, _params: object) -> OpOutput:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return OpOutput(value=self.answer)
+
+    def do(self, *, limits: str | None = "api", tokens: int = 10) -> Done | Failed | Returned:
+        plan = replace(MAKERS.PLAN, op=MapOp(name="ask", version=1, run=self.op), limits=limits)
+        claim = Claim(1, 1, 1, b"k" * 32, 1, 1, 0, 1, 1, None, None)
+        self.executor.run(Work(claim, MAKERS.STEP, plan, 0, text="text", tokens=tokens))
+        return self.outcomes[-1]
+
+
+class _NoModels:
+    def model(self, name: str) -> object:
+        raise AssertionError(name)
+
+    def limited(self) -> list[str]:
+        return ["api"]
+
+
+def test_a_call_inside_its_limits_is_made_and_its_permit_comes_back() -> None:
+    office = Office(Limits(concurrency=1))
+    assert isinstance(office.do(), Done)
+    assert office.governor.state("api").in_flight == 0
+
+
+def test_a_step_without_limits_passes_whatever_the_limits_are() -> None:
+    office = Office(Limits(requests_per_minute=1))
+    assert isinstance(office.do(limits=None), Done)
+
+
+def test_a_call_that_gets_no_permit_goes_back_uncharged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workers.gate.PATIENCE_S", 0.0)
+    office = Office(Limits(requests_per_minute=1))  # a bucket begins empty
+    outcome = office.do()
+    assert isinstance(outcome, Returned)
+    assert (outcome.reason, outcome.called) == ("waits_requests", False)
+
+
+def test_a_provider_that_is_down_opens_the_circuit_and_then_costs_no_attempt() -> None:
+    office = Office(Limits(concurrency=4), ProviderDownError("503"))
+    assert isinstance(office.do(), Failed)  # until it is known to be down, a failure is a failure
+    second = office.do()
+    assert isinstance(second, Returned)
+    assert (second.reason, second.called) == ("waits_circuit", True)
+    third = office.do()
+    assert isinstance(third, Returned)
+    assert (third.reason, third.called) == ("waits_circuit", False)
+    assert office.governor.state("api").circuit is Circuit.OPEN
+
+
+def test_a_rate_limit_is_told_to_the_governor_and_kept_as_a_failure_with_its_wait() -> None:
+    office = Office(Limits(concurrency=4), RateLimitedError("429", retry_after_s=3))
+    outcome = office.do()
+    assert isinstance(outcome, Failed)
+    assert outcome.error.retry_after_ms == 3000
+    assert office.governor.state("api").cool_for_ms > 2000
+
+
+def test_an_error_of_the_call_itself_says_nothing_of_the_provider() -> None:
+    office = Office(Limits(concurrency=4), PermanentError("no"))
+    for _ in range(5):
+        assert isinstance(office.do(), Failed)
+    assert office.governor.state("api").circuit is Circuit.CLOSED
+
+
+def test_a_call_that_could_never_fit_its_limit_is_a_failure_at_once() -> None:
+    office = Office(Limits(tokens_per_minute=100))
+    outcome = office.do(tokens=1000)
+    assert isinstance(outcome, Failed)
+    assert outcome.error.code == "over_limit"
