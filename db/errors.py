@@ -104,6 +104,7 @@ def _kind(error: exc.DBAPIError, cause: str) -> type[StorageError] | None:
     code = getattr(error.orig, "sqlstate", None) or ""
     if code:
         return next((kind for prefix, kind in _CODES if code.startswith(prefix)), None)
-    if error.connection_invalidated:  # lost without a word of the server's: it was killed, or the network was
-        return DatabaseUnreachableError
-    return next((kind for signs, kind, _ in _SIGNS if any(sign in cause for sign in signs)), None)
+    known = next((kind for signs, kind, _ in _SIGNS if any(sign in cause for sign in signs)), None)
+    if known is None and isinstance(error, exc.OperationalError) and hasattr(error.orig, "sqlstate"):
+        return DatabaseUnreachableError  # PostgreSQL's driver had no word of the server's: there was none to speak
+    return known

@@ -46,6 +46,11 @@ class Quiet:
         self._one = False
         self._waiting = 0
 
+    @property
+    def wanted(self) -> bool:
+        """Does somebody wait to be alone?"""
+        return self._waiting > 0
+
     def enter(self, *, alone: bool) -> None:
         """Come in when that may be."""
         with self._condition:
@@ -103,7 +108,7 @@ class WorkerEngine:
         try:
             suspects = self._many(rung)
         except OctavoError as error:
-            log.warning("not claimed", extra={"error": error.message})
+            log.warning("not claimed: %s (%s)", error.message, error.cause)
             return  # the bells will be rung again
         for item in suspects:
             self._alone(item)
@@ -181,7 +186,7 @@ class WorkerEngine:
             try:
                 self._beat()
             except OctavoError as error:
-                log.warning("no beat", extra={"error": error.message})
+                log.warning("no beat: %s (%s)", error.message, error.cause)
             if self._ending.wait(self._lease_ms / 3000):
                 return
 
@@ -217,4 +222,4 @@ class WorkerEngine:
             with self._database.write() as rows:
                 rows.dispatches.leave(self._identity.owner)
         except OctavoError as error:
-            log.warning("not signed off", extra={"error": error.message})
+            log.warning("not signed off: %s (%s)", error.message, error.cause)

@@ -83,7 +83,7 @@ class Tender:
             try:
                 moved = self.round()
             except OctavoError as error:
-                log.warning("round failed", extra={"error": error.message})
+                log.warning("round failed: %s (%s)", error.message, error.cause)
                 moved = False
             except Exception:
                 # Redis away, a message refused: the next round tries again, and says so again.
@@ -110,7 +110,7 @@ class Tender:
         try:
             context = self._loader.context(job)
         except OctavoError as error:
-            log.warning("job can not be tended here", extra={"job": str(job), "error": error.message})
+            log.warning("job %s can not be tended here: %s (%s)", job, error.message, error.cause)
             return False
         with self._database.read() as rows:
             steps = rows.jobs.steps(job)
