@@ -91,5 +91,6 @@ def _reopen(rows: Repositories, job: Job, steps: Sequence[Step]) -> None:
     for step in steps:
         if step.level == 0:
             rows.jobs.reopen(step.id)
-    rows.jobs.drop_steps([step.id for step in steps if step.level > 0])
+    maps = [step.id for step in steps if step.level == 0]
+    rows.jobs.drop_steps([step.id for step in steps if step.level > 0], heir=maps[0])
     rows.jobs.move(job.id, to=JobState.RUNNING, reason=None)

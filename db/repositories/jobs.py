@@ -28,6 +28,9 @@ _COUNT = Prepared(
 _JOB = (*JobRow.__table__.c, PipelineRow.name, PipelineRow.spec)
 
 
+_DROPPED = "of steps taken back"  # stands for an owner in the counters
+
+
 class JobRepository:
     """The `pipelines`, `jobs`, `job_documents`, `steps` and `step_counters` tables."""
 
@@ -174,9 +177,14 @@ class JobRepository:
         statement = update(StepRow).where(StepRow.id == step_id, StepRow.state == StepState.COMPLETE)
         self._connection.execute(statement.values(state=StepState.RUNNING))
 
-    def drop_steps(self, step_ids: Sequence[int]) -> None:
-        """Take back steps with their tasks: they were planned on outputs that are about to change."""
+    def drop_steps(self, step_ids: Sequence[int], *, heir: int) -> None:
+        """Take back steps with their tasks: they were planned on outputs that are about to change.
+
+        What was done for them was done all the same: the step `heir` counts it on.
+        """
         if step_ids:
+            for done in self.counts(step_ids).values():
+                self.count(_DROPPED, {heir: done})
             self._connection.execute(StepRow.__table__.delete().where(StepRow.id.in_(step_ids)))  # type: ignore[attr-defined]
 
     def count(self, owner: str, counts: Mapping[int, Counts]) -> None:

@@ -433,6 +433,17 @@ def test_a_waived_hole_lets_the_job_end_and_is_named(lab: Laboratory, probe: Pro
     assert len(lab.output(job)["holes"]) == 1
 
 
+def test_a_retry_forgets_no_call_that_was_made(lab: Laboratory, probe: Probe, novel: Novel) -> None:
+    probe.act = failing_on("Chapter 2\n", permanent)
+    job = lab.run(pipeline("m map probe attempts=1", "r fold total"), lab.book(novel(4)))
+    made = lab.calls(job)
+    assert made == 4 + 1, "four chunks and one fold"
+    probe.act = len
+    control.retry(lab.database, str(job.id))
+    assert lab.calls(job) == made
+    assert lab.calls(lab.work(job)) == made + 2, "the hole, and the fold anew"
+
+
 def test_a_hole_of_a_reduce_can_be_waived_too(lab: Laboratory, probe: Probe, novel: Novel) -> None:
     @reduce_op(version=1)
     def never(children: Sequence[int]) -> int:
