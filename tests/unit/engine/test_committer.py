@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from db.errors import DatabaseFullError
+from tests.unit.engine import makers
 from workers import commit as committing
 from workers.commit import Committer
-
-_spec = importlib.util.spec_from_file_location("engine_makers", Path(__file__).with_name("makers.py"))
-assert _spec is not None
-assert _spec.loader is not None
-makers = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(makers)
 
 WAIT_S = 10
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib import util
-from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -13,23 +10,12 @@ from db.values import Claim
 from pipeline.ops.kinds import MapOp
 from pipeline.ops.values import OpOutput
 from pipeline.retry import PermanentError, ProviderDownError, RateLimitedError
+from tests.unit.engine import makers
 from workers.execute import Done, Executor, Failed, Returned, Work
 from workers.gate import Gate
 from workers.governor.local import LocalGovernor
 from workers.governor.port import Circuit, Limits
 from workers.governor.rules import Tuning
-
-
-def _makers() -> ModuleType:
-    spec = util.spec_from_file_location("engine_makers", Path(__file__).with_name("makers.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-MAKERS = _makers()
 
 
 class Clock:
@@ -57,9 +43,9 @@ class Office:
         return OpOutput(value=self.answer)
 
     def do(self, *, limits: str | None = "api", tokens: int = 10) -> Done | Failed | Returned:
-        plan = replace(MAKERS.PLAN, op=MapOp(name="ask", version=1, run=self.op), limits=limits)
+        plan = replace(makers.PLAN, op=MapOp(name="ask", version=1, run=self.op), limits=limits)
         claim = Claim(1, 1, 1, b"k" * 32, 1, 1, 0, 1, 1, None, None)
-        self.executor.run(Work(claim, MAKERS.STEP, plan, 0, text="text", tokens=tokens))
+        self.executor.run(Work(claim, makers.STEP, plan, 0, text="text", tokens=tokens))
         return self.outcomes[-1]
 
 

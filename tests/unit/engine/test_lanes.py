@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
+from tests.unit.engine import makers
 from workers import lanes
 from workers.lanes import Lane
-
-_spec = importlib.util.spec_from_file_location("engine_makers", Path(__file__).with_name("makers.py"))
-assert _spec is not None
-assert _spec.loader is not None
-makers = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(makers)
 
 WAIT_S = 10
 
