@@ -8,10 +8,9 @@ from typing import Any
 
 from db.database import Database
 from db.repositories.dispatches import Bell
-from pipeline.ops.kinds import MapOp
 from pipeline.states import StepState
 from workers.clock import now_ms
-from workers.distributed.dispatcher import Ring
+from workers.distributed.dispatcher import Ring, per_message
 from workers.distributed.envelope import Envelope
 from workers.distributed.queues import queue_for, readable, readable_batch, readable_node
 from workers.execute import Loader
@@ -19,7 +18,6 @@ from workers.outputs.cite import Sections
 from workers.planning.plan import StepPlan
 
 SENTINEL = "octavo:sentinel"  # while it is there, Redis has not been emptied
-MOST_IN_MESSAGE = 15  # (id, number) pairs: a message stays under 1 KB
 SENT_AT_ONCE = 200
 QUIET_MS = 5_000  # a bell that nobody answered so long may be lost; a shorter lease makes it shorter
 BATCH = 1_000
@@ -43,7 +41,7 @@ class Bells:
                 self._redis.lpush(queue, *messages[at : at + SENT_AT_ONCE])
 
     def _messages(self, bells: Sequence[Bell], queue: str, plan: StepPlan, names: Names) -> Iterator[bytes]:
-        most = min(MOST_IN_MESSAGE, plan.op.batch) if isinstance(plan.op, MapOp) else 1
+        most = per_message(plan)
         for at in range(0, len(bells), most):
             run = bells[at : at + most]
             words = readable_batch(names.of(run[0].ordinal), len(run))

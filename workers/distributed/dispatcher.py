@@ -10,15 +10,18 @@ from uuid import UUID
 from db.database import Database, Repositories
 from db.repositories.dispatches import Bell
 from db.values import Step
+from pipeline.ops.kinds import MapOp
 from pipeline.states import StepState
 from workers import failpoints
 from workers.clock import now_ms
 from workers.execute import Loader
 from workers.planning.context import JobContext
+from workers.planning.plan import StepPlan
 
 LEAST_WINDOW = 4  # so that a job of few slots among many still keeps a worker busy
 QUICK_S, SLOW_S = 0.5, 3.0  # between two top-ups: the window is too small, or larger than it need be
 MOST_SCALE = 32
+MOST_IN_MESSAGE = 15  # (id, number) pairs: a message stays under 1 KB
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,24 @@ class Ring:
     context: JobContext
     steps: Mapping[int, Step]
     bells: Sequence[Bell]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a running job stands."""
+
+    priority: int
+    steps: Sequence[Step]
+    ready: bool  # a task of it could be rung for
+    idle: bool  # none of a step that is planned whole: it may be complete
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What one look found: the window of all jobs together, and each of them."""
+
+    window: int
+    jobs: Mapping[UUID, Standing]
 
 
 def share(window: int, priorities: Mapping[UUID, int]) -> dict[UUID, int]:
@@ -55,15 +76,17 @@ class Pace:
         """The factor on the job's share."""
         return self._scale.get(job, 1)
 
-    def rung(self, job: UUID, *, drained: bool) -> None:
-        """Bells were sent; `drained` when most of the window was free."""
+    def rung(self, job: UUID, *, drained: bool) -> bool:
+        """Bells were sent; `drained` when most of the window was free. Says whether the window was opened further."""
         now = time.monotonic()
         since = now - self._rung_at.get(job, 0.0)
         self._rung_at[job] = now
         if drained and since < QUICK_S:
-            self._scale[job] = min(MOST_SCALE, self.scale(job) * 2)
-        elif since > SLOW_S:
+            before, self._scale[job] = self.scale(job), min(MOST_SCALE, self.scale(job) * 2)
+            return self._scale[job] > before
+        if since > SLOW_S:
             self._scale[job] = max(1, self.scale(job) // 2)
+        return False
 
 
 class Dispatcher:
@@ -77,17 +100,32 @@ class Dispatcher:
         self._window = window
         self._send = send
         self._pace = Pace()
+        self.hurried = False  # a window was opened further at the last top-up, and may soon be dry again
 
-    def top_up(self) -> int:
-        """Ring for what fits into the windows; gives how many."""
+    def look(self) -> Looked:
+        """Where all running jobs stand."""
+        now = now_ms()
         with self._database.read() as rows:
-            running = dict(rows.dispatches.running())
-            window = self._window(rows)
-            busy = {job: level for job, level in running.items() if self._wants(rows, job)}
+            jobs = {}
+            for job, priority in rows.dispatches.running():
+                steps = rows.jobs.steps(job)
+                open_ = [step.id for step in steps if step.state is not StepState.COMPLETE]
+                whole = [step.id for step in steps if step.state is StepState.RUNNING]
+                ready = bool(open_) and rows.dispatches.waiting(open_, now_ms=now)
+                part = ready and whole != open_
+                busy = bool(whole) and rows.dispatches.waiting(whole, now_ms=now) if part else ready
+                jobs[job] = Standing(priority, steps, ready, not busy)
+            return Looked(self._window(rows), jobs)
+
+    def top_up(self, looked: Looked | None = None) -> int:
+        """Ring for what fits into the windows; gives how many."""
+        found = looked or self.look()
+        self.hurried = False
+        busy = {job: standing.priority for job, standing in found.jobs.items() if standing.ready}
         rung = 0
         # The jobs share one window, however far a fast one has opened it: else a new one would wait behind it.
         scale = max((self._pace.scale(job) for job in busy), default=1)
-        for job, most in share(window * scale, busy).items():
+        for job, most in share(found.window * scale, busy).items():
             ring = self._ring(job, most)
             if ring is not None:
                 self._send(ring)
@@ -95,16 +133,14 @@ class Dispatcher:
                 rung += len(ring.bells)
         return rung
 
-    def _wants(self, rows: Repositories, job: UUID) -> bool:
-        ids = [step.id for step in rows.jobs.steps(job) if step.state is not StepState.COMPLETE]
-        return bool(ids) and rows.dispatches.waiting(ids, now_ms=now_ms())
-
     def _ring(self, job: UUID, most: int) -> Ring | None:
         context = self._loader.context(job)
         with self._database.write() as rows:
             if not rows.dispatches.hold_job(job):
                 return None
             steps = {step.id: step for step in rows.jobs.steps(job) if step.state is not StepState.COMPLETE}
+            # The window counts messages: the tasks of a batch take one slot after another.
+            most *= min((per_message(context.plan_of(step)) for step in steps.values()), default=1)
             in_flight = rows.dispatches.in_flight(list(steps))
             room = most - in_flight
             if room <= 0 or room * 4 < most:  # a top-up for every task would cost more than the tasks
@@ -118,5 +154,10 @@ class Dispatcher:
         if not bells:
             return None
         failpoints.reached("dispatch.after")
-        self._pace.rung(job, drained=room * 2 >= most)
+        self.hurried |= self._pace.rung(job, drained=room * 2 >= most)
         return Ring(context, steps, bells)
+
+
+def per_message(plan: StepPlan) -> int:
+    """How many tasks of a step one message rings for at most."""
+    return min(MOST_IN_MESSAGE, plan.op.batch) if isinstance(plan.op, MapOp) else 1

@@ -17,7 +17,7 @@ from pipeline.errors import OctavoError
 from pipeline.states import StepState
 from workers.clock import now_ms
 from workers.distributed.bells import Bells, Listener
-from workers.distributed.dispatcher import Dispatcher
+from workers.distributed.dispatcher import Dispatcher, Standing
 from workers.execute import Loader
 from workers.planning.maps import unblock
 from workers.reconcile import reconcile
@@ -26,6 +26,7 @@ from workers.transitions import advance
 log = logging.getLogger(__name__)
 
 SHORTEST_S = 0.1  # between two rounds: bells are sent in batches, and a window outlasts a round
+HURRY_S = 0.01  # while a window is still being opened, or a step was planned and is to be rung for
 UNBLOCK = 1000
 STALE_LEASES = 20  # lease times after which a process that is gone is forgotten
 LATE_S = 3.0  # a step that its planner has not planned so long is planned by anyone
@@ -59,6 +60,7 @@ class Tender:
         self._wake = threading.Event()
         self._ending = threading.Event()
         self._reconciled = 0.0
+        self._hurried = False
         self._seen: dict[UUID, float] = {}  # when a job was first seen with a step to plan
         self._thread = threading.Thread(target=self._serve, name="octavo-tend", daemon=True)
 
@@ -89,34 +91,32 @@ class Tender:
                 # Redis away, a message refused: the next round tries again, and says so again.
                 log.exception("round failed")
                 moved = False
-            self._ending.wait(SHORTEST_S)
+            self._ending.wait(HURRY_S if self._hurried else SHORTEST_S)
             if not moved:
                 self._wake.wait(self._reconcile_s)
 
     def round(self) -> bool:
         """Plan, unblock, ring; now and then reconcile. Says whether anything moved."""
+        self._hurried = False
         now = time.monotonic()
         if now - self._reconciled >= self._reconcile_s:
             self._reconciled = now
             self._reconcile()
-        with self._database.read() as rows:
-            running = [job for job, _ in rows.dispatches.running()]
+        looked = self._dispatcher.look()
         moved = False
-        for job in running:
-            moved |= self._tend(job)
-        return self._dispatcher.top_up() > 0 or moved
+        for job, standing in looked.jobs.items():
+            moved |= self._tend(job, standing)
+        rung = self._dispatcher.top_up(None if moved else looked)
+        self._hurried = moved or self._dispatcher.hurried
+        return moved or rung > 0
 
-    def _tend(self, job: UUID) -> bool:
+    def _tend(self, job: UUID, standing: Standing) -> bool:
         try:
             context = self._loader.context(job)
         except OctavoError as error:
             log.warning("job %s can not be tended here: %s (%s)", job, error.message, error.cause)
             return False
-        with self._database.read() as rows:
-            steps = rows.jobs.steps(job)
-            idle = not any(
-                rows.dispatches.waiting([step.id], now_ms=now_ms()) for step in steps if step.state is StepState.RUNNING
-            )
+        steps = standing.steps
         moved = False
         for step in steps:
             plan = context.plan_of(step)
@@ -127,7 +127,7 @@ class Tender:
             self._seen.pop(job, None)
         elif not self._plans(job):
             return moved
-        return (advance(self._database, context) if idle else False) or moved
+        return (standing.idle and advance(self._database, context)) or moved
 
     def _plans(self, job: UUID) -> bool:
         """Is it this process that plans the job? One is enough; any other does when that one is late."""
