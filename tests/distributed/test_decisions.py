@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from pipeline.states import JobState
-from tests.distributed.fleet import FOLD, HEAD, MAP, MERGE, ONLY_MAP, WHOLE, Fleet, book
+from tests.distributed.fleet import FOLD, HEAD, MAP, MERGE, ONLY_MAP, WHOLE, Fleet, book, said
 from tests.distributed.servers import until
 from workers.distributed.dispatcher import LEAST_WINDOW, share
 from workers.planning.context import load_context
@@ -21,6 +21,7 @@ Calm = Callable[[str, str], bytes]
 
 def _begun(fleet: Fleet, text: str, name: str = "book.md", slots: int = 2) -> UUID:
     """A job that has begun, whose messages wait in the queues, and no worker is alive."""
+    fleet.lease_s = 1.5
     job = fleet.begin(WHOLE, text, name)
     worker = fleet.worker(slots=slots)
     fleet.done(1)
@@ -181,6 +182,17 @@ def test_a_job_begun_while_the_broker_is_away_is_found_when_it_is_back(fleet: Fl
     fleet.redis.start()
     fleet.finish(job)
     fleet.check_ended_right(job, calm(WHOLE, text))
+
+
+def test_who_looks_on_waits_for_a_database_that_is_restarted(fleet: Fleet) -> None:
+    fleet.provider.rule("map", latency_ms=250)
+    fleet.write_book(book(60))
+    (fleet.folder / "whole.toml").write_text(WHOLE)
+    fleet.worker(slots=4)
+    run = fleet.cli("run", "book.md", "-p", "whole.toml", "--json")
+    fleet.done(4)
+    fleet.postgres.restart()
+    assert said(run)["state"] == "done"
 
 
 def test_a_worker_without_its_database_ends_and_says_so(fleet: Fleet) -> None:

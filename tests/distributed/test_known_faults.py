@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Callable
@@ -32,8 +33,8 @@ def test_a_task_longer_than_the_visibility_timeout_is_called_once(fleet: Fleet) 
         "    app.conf.broker_transport_options |= {'visibility_timeout': 1}\n"
         "w.connect = shortened"
     )
-    fleet.provider.rule("map", latency_ms=7_000)
-    job = fleet.begin(ONLY_MAP, book(12))
+    fleet.provider.rule("map", latency_ms=11_500)  # kombu looks every 10 s for messages to deliver again
+    job = fleet.begin(ONLY_MAP, book(8))
     for _ in range(2):
         fleet.worker(slots=4, wait=False, prelude=prelude)
     fleet.finish(job)
@@ -202,6 +203,48 @@ def test_connections_are_not_shared_over_a_fork(fleet: Fleet) -> None:
     fleet.check_calls()
     owners = fleet.ask("SELECT DISTINCT owner FROM attempts WHERE outcome = 'done'")
     assert len(owners) == 2
+
+
+def test_a_killed_child_of_a_prefork_pool_is_replaced_and_its_tasks_are_done(fleet: Fleet, calm: Calm) -> None:
+    fleet.lease_s = 1.5
+    fleet.provider.rule("map", latency_ms=100)
+    text = book(100)
+    job = fleet.begin(WHOLE, text)
+    parent = fleet.worker("--pool", "prefork", slots=2, wait=False)
+    fleet.done(10)
+    child = int(fleet.one("SELECT pid FROM processes LIMIT 1"))
+    assert child != parent.pid
+    os.kill(child, signal.SIGKILL)
+    fleet.finish(job)
+    fleet.check_ended_right(job, calm(WHOLE, text))
+    assert parent.process.poll() is None
+
+
+def test_a_prefork_pool_ends_when_asked_and_loses_no_lease(fleet: Fleet, calm: Calm) -> None:
+    fleet.provider.rule("map", latency_ms=150)
+    text = book(60)
+    job = fleet.begin(WHOLE, text)
+    first = fleet.worker("--pool", "prefork", slots=2, wait=False)
+    fleet.done(6)
+    first.send(signal.SIGTERM)
+    assert first.ended(30) == 0
+    fleet.provider.rule("map", latency_ms=0)
+    fleet.worker(slots=2, wait=False)
+    fleet.finish(job)
+    fleet.check_ended_right(job, calm(WHOLE, text))
+    assert fleet.attempts("lost") == 0
+
+
+def test_equal_chunks_of_two_jobs_are_called_once_over_all_workers(fleet: Fleet) -> None:
+    fleet.provider.rule("map", latency_ms=100)
+    jobs = [fleet.begin(ONLY_MAP, book(80), name) for name in ("one.md", "other.md")]
+    for _ in range(2):
+        fleet.worker(slots=4, wait=False)
+    for job in jobs:
+        fleet.finish(job)
+    assert len(fleet.provider.counts("map")) == 80
+    assert set(fleet.provider.counts("map").values()) == {1}
+    fleet.check_nothing_left()
 
 
 def _sockets(pid: int) -> set[str]:
