@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from sqlalchemy import bindparam, delete, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import LargeBinary, any_, bindparam, delete, select, update
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.engine import Connection
 
+from db.bulk import Inserts
 from db.dialect import batches
 from db.prepared import Prepared
 from db.tables import KeyLeaseRow
@@ -16,15 +16,16 @@ from db.tables import KeyLeaseRow
 _LEASE = ("key", "task_id", "epoch", "owner", "until_ms")
 
 
-def _acquire(dialect: str) -> Any:
-    insert: Any = postgresql.insert(KeyLeaseRow) if dialect == "postgresql" else sqlite.insert(KeyLeaseRow)
-    return insert.values({name: bindparam(name) for name in _LEASE}).on_conflict_do_nothing()
-
-
-_ACQUIRE = Prepared(_LEASE, _acquire)
+_ACQUIRE = Inserts(KeyLeaseRow, _LEASE, skip=True)
 _RELEASE = Prepared(
     ("key", "owner"),
     lambda _: delete(KeyLeaseRow).where(KeyLeaseRow.key == bindparam("key"), KeyLeaseRow.owner == bindparam("owner")),
+)
+_RELEASE_ALL = Prepared(
+    ("keys", "owner"),
+    lambda _: delete(KeyLeaseRow).where(
+        KeyLeaseRow.key == any_(bindparam("keys", type_=ARRAY(LargeBinary))), KeyLeaseRow.owner == bindparam("owner")
+    ),
 )
 
 
@@ -75,7 +76,12 @@ class LeaseRepository:
 
     def release(self, keys: Sequence[bytes], *, owner: str) -> None:
         """Give back keys that `owner` holds."""
-        _RELEASE.many(self._connection, [(key, owner) for key in keys])
+        if not keys:
+            return
+        if self._connection.dialect.name == "postgresql":
+            _RELEASE_ALL.one(self._connection, (list(keys), owner))
+        else:
+            _RELEASE.many(self._connection, [(key, owner) for key in keys])
 
     def give_up(self, held: Sequence[tuple[bytes, int, int]], *, owner: str) -> None:
         """Give back keys that `owner` holds for (key, task id, epoch): not those it leased anew for another try."""

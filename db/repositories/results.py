@@ -5,27 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from operator import attrgetter
-from typing import Any
 
-from sqlalchemy import bindparam, func, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import func, select, update
 from sqlalchemy.engine import Connection
 
-from db.dialect import batches, insert_new
+from db.bulk import Inserts
+from db.dialect import batches
 from db.packing import packed, unpacked
-from db.prepared import Prepared, stored
+from db.prepared import stored
 from db.tables import PartitionRow, PartRow, ResultRow, TaskRow
 from db.values import NewResult
 
 _RESULT = tuple(ResultRow.__table__.c.keys())
 
 
-def _add(dialect: str) -> Any:
-    insert: Any = postgresql.insert(ResultRow) if dialect == "postgresql" else sqlite.insert(ResultRow)
-    return insert.values({name: bindparam(name) for name in _RESULT}).on_conflict_do_nothing()
-
-
-_ADD = Prepared(_RESULT, _add)
+_ADD = Inserts(ResultRow, _RESULT, skip=True)
+_ADD_PARTITION = Inserts(PartitionRow, ("output_sha256", "scheme", "parts"), skip=True)
+_ADD_PART = Inserts(PartRow, ("scheme", "shard", "output_sha256", "items"), skip=True)
 _key = attrgetter("key")
 
 
@@ -119,15 +115,8 @@ class ResultRepository:
         self, scheme: str, partitions: Mapping[bytes, bytes], parts: Sequence[tuple[int, bytes, bytes]]
     ) -> None:
         """Store partitions of outputs, and their parts as (shard, output hash, items)."""
-        if partitions:
-            rows = [{"output_sha256": sha, "scheme": scheme, "parts": data} for sha, data in partitions.items()]
-            self._connection.execute(insert_new(self._connection, PartitionRow), rows)
-        if parts:
-            lines = [
-                {"scheme": scheme, "shard": shard, "output_sha256": sha, "items": packed(items)}
-                for shard, sha, items in parts
-            ]
-            self._connection.execute(insert_new(self._connection, PartRow), lines)
+        _ADD_PARTITION.many(self._connection, [(sha, scheme, data) for sha, data in partitions.items()])
+        _ADD_PART.many(self._connection, [(scheme, shard, sha, packed(items)) for shard, sha, items in parts])
 
     def parts(self, scheme: str, shard: int, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
         """The items of one shard, by output hash."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam, exists, insert, literal_column, null, or_, select, true, update
+from sqlalchemy import ColumnElement, bindparam, exists, literal_column, null, or_, select, true, update
 
+from db.bulk import Inserts
 from db.prepared import IDS, Prepared, among, fixed
 from db.tables import AttemptRow, ChunkRow, ContentRow, ResultRow, TaskRow
 from pipeline.states import TaskState
@@ -39,13 +40,6 @@ _ADDED = ("step_id", "ordinal", "key", "state", "hit", "attempt", "losses", "epo
 _PLACED = ("page_id", "page_ordinal", "inputs", "scope")
 _ATTEMPT = ("task_id", "number", "epoch", "owner", "started_ms", "ended_ms", "outcome")
 _TOLD = ("error_code", "message", "tokens_in", "tokens_out")
-
-
-def _insert(table: type[Any], names: tuple[str, ...]) -> Prepared:
-    def build(_: str) -> Any:
-        return insert(table).inline().values({name: bindparam(name) for name in names})
-
-    return Prepared(names, build)
 
 
 def _candidates(dialect: str, *, suspects: bool) -> Any:
@@ -110,8 +104,8 @@ def _answered(dialect: str) -> Any:
     return select(TaskRow.id).join(ResultRow, ResultRow.key == TaskRow.key).where(among(TaskRow.id, dialect))
 
 
-ADD = _insert(TaskRow, _ADDED + _PLACED)
-ADD_ATTEMPT = _insert(AttemptRow, _ATTEMPT + _TOLD)
+ADD = Inserts(TaskRow, _ADDED + _PLACED, skip=False)
+ADD_ATTEMPT = Inserts(AttemptRow, _ATTEMPT + _TOLD, skip=False)
 CANDIDATES = Prepared(("step_id", "now_ms", "losses", "most"), lambda dialect: _candidates(dialect, suspects=False))
 SUSPECTS = Prepared(("step_id", "now_ms", "losses", "most"), lambda dialect: _candidates(dialect, suspects=True))
 LEASE = Prepared(("lease_owner", "lease_until_ms", IDS), _lease)
