@@ -195,7 +195,7 @@ class TaskRepository:
         self._end(task_ids, {"state": TaskState.READY, "not_before_ms": not_before_ms, "error_code": code})
 
     def give_back(self, task_ids: Sequence[int], *, not_before_ms: int | None = None, code: str | None = None) -> None:
-        """Leased tasks that were not begun are ready again, as if never taken; from a time on, for the reason `code`."""
+        """Leased tasks that were not begun are ready again, as if never taken; from a time on, for a reason."""
         fresh = {"attempt": TaskRow.attempt - 1, "not_before_ms": not_before_ms, "error_code": code}
         self._end(task_ids, {"state": TaskState.READY, **fresh})
 
