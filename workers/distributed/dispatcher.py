@@ -21,6 +21,7 @@ from workers.planning.plan import StepPlan
 LEAST_WINDOW = 4  # so that a job of few slots among many still keeps a worker busy
 QUICK_S, SLOW_S = 0.5, 3.0  # between two top-ups: the window is too small, or larger than it need be
 MOST_SCALE = 32
+MOST_BATCHED = 4096  # tasks in flight of an op that takes several in a message: a second's work, and not much memory
 MOST_IN_MESSAGE = 15  # (id, number) pairs: a message stays under 1 KB
 
 
@@ -140,7 +141,8 @@ class Dispatcher:
                 return None
             steps = {step.id: step for step in rows.jobs.steps(job) if step.state is not StepState.COMPLETE}
             # The window counts messages: the tasks of a batch take one slot after another.
-            most *= min((per_message(context.plan_of(step)) for step in steps.values()), default=1)
+            tasks = most * min((per_message(context.plan_of(step)) for step in steps.values()), default=1)
+            most = max(most, min(tasks, MOST_BATCHED))
             in_flight = rows.dispatches.in_flight(list(steps))
             room = most - in_flight
             if room <= 0 or room * 4 < most:  # a top-up for every task would cost more than the tasks
