@@ -48,6 +48,8 @@ log = logging.getLogger(__name__)
 
 WINDOW_CACHE_MS = 1_000
 RING_S = 5.0  # for a broker that does not answer
+# kombu's way to say that a connection is tried once more at once, and no more.
+ONCE = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
 SWITCH_S = 0.0005
 CLAIMED_AHEAD = 2  # threads for each slot: one calls, one claims meanwhile
 
@@ -93,13 +95,14 @@ def ring_control(settings: Settings) -> None:
     from workers.distributed.queues import CONTROL
     from workers.tasks import tend
 
+    options = {"connect_timeout": RING_S, "transport_options": ONCE}
     try:
-        with Connection(settings.redis_url, connect_timeout=RING_S) as connection:  # type: ignore[no-untyped-call]
+        with Connection(settings.redis_url, **options) as connection:  # type: ignore[no-untyped-call]
             tend.apply_async(
                 args=[], queue=CONTROL, argsrepr="a job has changed", kwargsrepr="", connection=connection, retry=False
             )
     except (OperationalError, redis.RedisError) as error:
-        log.warning("workers were not rung", extra={"error": str(error)})  # they find the job when they next look
+        log.warning("workers were not rung, they find the job when they next look: %s", error)
 
 
 @dataclass(slots=True)
