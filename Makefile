@@ -43,6 +43,7 @@ CHINESE := $(firstword $(wildcard $(CORPUS)/zh/西游记.txt) samples/青石渡.
 
 bench: $(VENV)/.ready-bench
 	$(BIN)/python -m benchmarks.engine
+	$(BIN)/python -m benchmarks.distributed
 	$(BIN)/python benchmarks/split.py --english $(ENGLISH) --chinese $(CHINESE)
 	$(BIN)/python benchmarks/split_locality.py $(ENGLISH)
 	$(BIN)/python -m benchmarks.read

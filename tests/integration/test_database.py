@@ -194,7 +194,7 @@ def test_ids_of_steps_and_tasks_are_never_given_twice(database: Database, lab: L
         old_step = next(step for step in rows.jobs.steps(job.id) if step.level == 7)
         rows.tasks.add(old_step.id, [NewTask(0, b"k" * 32)])
         old_task = rows.tasks.at(old_step.id, 0)
-        rows.jobs.drop_steps([old_step.id])
+        rows.jobs.drop_steps([old_step.id], heir=0)
         rows.jobs.add_step(job.id, position=0, level=7, name="m")
         new_step = next(step for step in rows.jobs.steps(job.id) if step.level == 7)
         rows.tasks.add(new_step.id, [NewTask(0, b"k" * 32)])
