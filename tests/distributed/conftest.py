@@ -11,7 +11,8 @@ import pytest
 from db import migrate
 from db.database import Database
 from db.engine import make_engine
-from tests.distributed.fleet import Fleet, calm_export
+from tests.distributed.books import calm_export
+from tests.distributed.fleet import Fleet
 from tests.distributed.servers import Postgres, Provider, Redis, own_postgres
 from workers.supervise.postgres import MissingProgramError
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.distributed.books import WHOLE, book
 from tests.distributed.chaos import SLACK_S, Chaos
-from tests.distributed.fleet import WHOLE, Fleet, book
+from tests.distributed.fleet import Fleet
 from tests.distributed.servers import until
 
 SHORT, NIGHTLY = 3, 20

@@ -9,7 +9,8 @@ from uuid import UUID
 import pytest
 
 from pipeline.states import JobState
-from tests.distributed.fleet import FOLD, HEAD, MAP, MERGE, ONLY_MAP, WHOLE, Fleet, book, said
+from tests.distributed.books import FOLD, HEAD, MAP, MERGE, ONLY_MAP, WHOLE, book
+from tests.distributed.fleet import Fleet, said
 from tests.distributed.servers import until
 from workers.distributed.dispatcher import LEAST_WINDOW, share
 from workers.planning.context import load_context

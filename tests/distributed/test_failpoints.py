@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.distributed.fleet import WHOLE, Fleet, book, said
+from tests.distributed.books import WHOLE, book
+from tests.distributed.fleet import Fleet, said
 from workers import failpoints
 
 CHUNKS = 60

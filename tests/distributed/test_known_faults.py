@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.states import JobState
-from tests.distributed.fleet import HEAD, MAP, ONLY_MAP, WHOLE, Fleet, book
+from tests.distributed.books import HEAD, MAP, ONLY_MAP, WHOLE, book
+from tests.distributed.fleet import Fleet
 from tests.distributed.servers import until
 from workers.distributed.queues import CALL, CHEAP, QUEUES
 from workers.tasks import run_task

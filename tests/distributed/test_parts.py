@@ -12,7 +12,8 @@ from sqlalchemy import exc
 
 from db.errors import DatabaseBusyError, DatabaseFullError, DatabaseUnreachableError, translate
 from pipeline.errors import SettingsError, StorageError
-from tests.distributed.fleet import ONLY_MAP, Fleet, book
+from tests.distributed.books import ONLY_MAP, book
+from tests.distributed.fleet import Fleet
 from tests.distributed.servers import until
 from workers import failpoints
 from workers.distributed.engine import Quiet
