@@ -43,8 +43,8 @@ def _disturb(fleet: Fleet, calm: bytes, text: str, seed: int, *, count: int, spa
 
 @pytest.mark.parametrize("seed", range(1, SHORT + 1))
 def test_a_job_ends_right_through_chaos(fleet: Fleet, calm: Callable[[str, str], bytes], seed: int) -> None:
-    text = book(300)
-    _disturb(fleet, calm(WHOLE, text), text, seed, count=6, spacing_s=1.2, latency_ms=300)
+    text = book(280)
+    _disturb(fleet, calm(WHOLE, text), text, seed, count=5, spacing_s=1.0, latency_ms=300)
 
 
 @pytest.mark.nightly
