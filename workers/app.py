@@ -10,6 +10,9 @@ app = Celery("octavo", include=["workers.tasks", "workers.distributed.worker"])
 app.conf.update(
     task_queues={name: {"exchange": name, "routing_key": name} for name in QUEUES},  # what plain `celery worker` serves
     task_ignore_result=True,
+    # No result is ever stored, so one idle backend serves all threads; else Celery looks through the entry points of
+    # every installed package once for each.
+    result_backend_thread_safe=True,
     task_acks_late=False,  # nothing depends on it: the database knows what was lost, the broker is a doorbell
     task_serializer="json",
     accept_content=["json"],

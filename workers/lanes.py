@@ -44,7 +44,10 @@ class Lane:
 
     def start(self, serve: Engine) -> None:
         """Start the threads; each runs task bodies for `serve`."""
-        app.finalize()  # Celery would bind its tasks on first use, and two threads at once may see one half bound
+        # Celery would bind its tasks and make its backend on first use: two threads at once may see a task half bound,
+        # and each of all that begin at once would make a backend of its own.
+        app.finalize()
+        _ = app.backend
         self._serves = serve
         for _ in range(self.slots):
             self._open_slot()
