@@ -29,6 +29,7 @@ IDLE_S = 0.05
 TICK_S = 0.25
 UNBLOCK = 1000
 QUICK_BATCH = 1000  # chunks: planned in a few hundredths of a second
+FIRST_BATCH = 250  # the sooner the first calls begin the better
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -189,7 +190,7 @@ class EmbeddedRunner:
         dry = any(lane.in_flight and not lane.stocked for lane in self._lanes.values())
         if not self._unplanned or (dry and self._more):
             return False
-        most = QUICK_BATCH if self._in_flight or not self._planned else BATCH_CHUNKS
+        most = QUICK_BATCH if self._in_flight else BATCH_CHUNKS if self._planned else FIRST_BATCH
         self._planned = True
         if not plan_batch(self._database, context, self._unplanned[0], most):
             self._unplanned.pop(0)

@@ -47,10 +47,10 @@ from workers.runtime import Runtime
 log = logging.getLogger(__name__)
 
 WINDOW_CACHE_MS = 1_000
+SWITCH_S = 0.0005
 RING_S = 5.0  # for a broker that does not answer
 # kombu's way to say that a connection is tried once more at once, and no more.
 ONCE = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
-SWITCH_S = 0.0005
 CLAIMED_AHEAD = 2  # threads for each slot: one calls, one claims meanwhile
 
 
