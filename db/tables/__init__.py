@@ -4,6 +4,7 @@ from db.tables.chunks import ChunkingRow, ChunkRow, ContentRow, GrainRow, PageRo
 from db.tables.documents import DocumentRow, RevisionRow, SectionRow
 from db.tables.jobs import AttemptRow, JobDocumentRow, JobRow, PipelineRow, ProcessRow, StepCounterRow, StepRow, TaskRow
 from db.tables.results import KeyLeaseRow, PartitionRow, PartRow, ResultRow
+from db.tables.views import ScheduleRow, ViewDocumentRow, ViewNodeRow, ViewRefreshRow, ViewRow
 
 __all__ = [
     "AttemptRow",
@@ -23,8 +24,13 @@ __all__ = [
     "ResultRow",
     "RevisionPagesRow",
     "RevisionRow",
+    "ScheduleRow",
     "SectionRow",
     "StepCounterRow",
     "StepRow",
     "TaskRow",
+    "ViewDocumentRow",
+    "ViewNodeRow",
+    "ViewRefreshRow",
+    "ViewRow",
 ]

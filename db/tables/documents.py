@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import JSON, ForeignKey, UniqueConstraint
+from sqlalchemy import JSON, ForeignKey, Index, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from db.base import BIG, Base, Big, BigId, Hash, Said
@@ -29,7 +29,12 @@ class RevisionRow(Base):
     """One immutable reading of a document."""
 
     __tablename__ = "revisions"
-    __table_args__ = (UniqueConstraint("document_id", "number"), {"sqlite_autoincrement": True})
+    __table_args__ = (
+        UniqueConstraint("document_id", "number"),
+        # A new path may be an old document's that was moved: asked by size first, for a size costs no reading.
+        Index("ix_revisions_source_size", "source_size"),
+        {"sqlite_autoincrement": True},
+    )
 
     id: Mapped[BigId]
     document_id: Mapped[UUID] = mapped_column(ForeignKey("documents.id", ondelete="CASCADE"))
