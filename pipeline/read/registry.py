@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from pipeline.errors import ReadError
+from pipeline.read.containers import DOCX, EPUB, ZIP, container_type
 from pipeline.read.markdown_reader import MarkdownReader
 from pipeline.read.reading import Reader, Reading, ReadOptions, Source
 from pipeline.read.text import TextReader
@@ -48,9 +49,13 @@ _NAMES = {
     "application/x-executable": "a program",
     "application/x-mobipocket-ebook": "a Kindle book",
     "application/x-tar": "a tar archive",
-    "application/epub+zip": "an EPUB",
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "a Word document",
-    "application/zip": "a ZIP archive",
+    EPUB: "an EPUB",
+    DOCX: "a Word document",
+    ZIP: "a ZIP archive",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "an Excel workbook",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation": "a PowerPoint presentation",
+    "application/vnd.oasis.opendocument.text": "an OpenDocument text",
+    "application/vnd.oasis.opendocument.spreadsheet": "an OpenDocument spreadsheet",
     "text/html": "an HTML page",
     "application/xhtml+xml": "an XHTML page",
     "application/x-fictionbook+xml": "a FictionBook",
@@ -77,12 +82,15 @@ def reader_for(media_type: str) -> Reader | None:
 
 
 def media_type_of(name: str, head: bytes) -> str:
-    """The media type of a file by its first bytes (64 KiB are enough), and where they are text by its name."""
+    """The media type of a file by its first bytes (64 KiB are enough), and where they are text by its name.
+
+    Of ZIP archives that is "application/zip"; `containers.container_type` says what they are.
+    """
     for offset, magic, media_type in _MAGIC:
         if head.startswith(magic, offset):
             return media_type
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return _zip_type(head)
+        return ZIP
     start = (
         head[:4096]
         .replace(b"\0", b"")
@@ -99,33 +107,30 @@ def media_type_of(name: str, head: bytes) -> str:
     return "text/markdown" if name.lower().endswith(_MARKDOWN_NAMES) else "text/plain"
 
 
+def find_type(source: Source) -> str:
+    """The media type of a source by its content, and where that is text by its name. Raises ReadError when empty."""
+    with source.open() as stream:
+        try:
+            head = stream.read(HEAD_BYTES)
+        except OSError as error:
+            raise ReadError(f"{source.name} cannot be read: {error.strerror or error}") from error
+    if not head:
+        raise ReadError(f"{source.name} is empty")
+    media_type = media_type_of(source.name, head)
+    return container_type(source) if media_type == ZIP else media_type
+
+
 def read(source: Source, options: ReadOptions | None = None, media_type: str | None = None) -> Reading:
     """Read a source by the reader of its media type (found when not given).
 
     Raises ReadError with one line that says what is wrong, UsageError for an encoding that does not exist.
     """
-    if media_type is None:
-        with source.open() as stream:
-            try:
-                head = stream.read(HEAD_BYTES)
-            except OSError as error:
-                raise ReadError(f"{source.name} cannot be read: {error.strerror or error}") from error
-        if not head:
-            raise ReadError(f"{source.name} is empty")
-        media_type = media_type_of(source.name, head)
+    media_type = media_type or find_type(source)
     reader = reader_for(media_type)
     if reader is None:
         what = _NAMES.get(media_type, f"of type {media_type}")
         raise ReadError(f"{source.name} is {what}, which this version cannot read")
     return reader.read(source, options or ReadOptions())
-
-
-def _zip_type(head: bytes) -> str:
-    if b"application/epub+zip" in head[:200] or b"META-INF/container.xml" in head:
-        return "application/epub+zip"
-    if b"word/" in head or b"[Content_Types].xml" in head[:100]:
-        return "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-    return "application/zip"
 
 
 register(TextReader())

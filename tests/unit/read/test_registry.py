@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.errors import ReadError
 from pipeline.read.reading import Reading, ReadOptions, Source
-from pipeline.read.registry import media_type_of, read, reader_for, register
+from pipeline.read.registry import find_type, media_type_of, read, reader_for, register
 from pipeline.read.sources import BytesSource
 
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -44,13 +44,27 @@ def _zip(*names: str, first: str | None = None) -> bytes:
         ("a.html", b"<p>no head", "text/html"),
         ("a.md", b"<div>\n# A", "text/markdown"),
         ("a.txt", _zip("x.txt"), "application/zip"),
-        ("a.txt", _zip(first="application/epub+zip"), "application/epub+zip"),
-        ("a.bin", _zip("[Content_Types].xml", "word/document.xml"), DOCX),
         ("a.epub", b"plain text after all", "text/plain"),
     ],
 )  # fmt: skip
 def test_the_content_decides_before_the_name(name: str, head: bytes, media_type: str) -> None:
     assert media_type_of(name, head) == media_type
+
+
+@pytest.mark.parametrize(
+    ("data", "media_type"),
+    [
+        (_zip("x.txt"), "application/zip"),
+        (_zip(first="application/epub+zip"), "application/epub+zip"),
+        (_zip("META-INF/container.xml"), "application/epub+zip"),
+        (_zip(*(f"{number}.xhtml" for number in range(900)), "META-INF/container.xml"), "application/epub+zip"),
+        (_zip("[Content_Types].xml", "word/document.xml"), DOCX),
+        (_zip(first="application/vnd.oasis.opendocument.text"), "application/vnd.oasis.opendocument.text"),
+        (b"plain text", "text/plain"),
+    ],
+)  # fmt: skip
+def test_a_container_is_known_by_what_is_in_it(data: bytes, media_type: str) -> None:
+    assert find_type(BytesSource("a.bin", data)) == media_type
 
 
 @pytest.mark.parametrize(
