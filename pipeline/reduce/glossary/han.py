@@ -3,7 +3,7 @@
 A name is free on its right side (many characters follow it), it is bounded well now and then on both sides, and it
 acts: it begins clauses, speaks, stands after 与, 见, 令, or after 在, 到 when it is a place. A fragment has the
 same character after it always; a phrase has a name for its beginning and a verb behind it; a common noun is
-counted and pointed at; a form of address is found in speech only. Shares are in thousandths of the mentions.
+counted and pointed at; a form of address is found in speech only; a role (丞相) and a crowd (蜀兵) are nobody's name. Shares are in thousandths of the mentions.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pipeline.models.extractive import words_han as han
 from pipeline.reduce.glossary.candidates import Candidate, Kept, whole
 
 _LOCATED = frozenset("中里裡内內外上下前后後间間边邊处處时時")
+_SPOKEN = 15  # thousandths of its mentions in which even a man of few words speaks
 _OFTEN = 20  # mentions above which shares are trusted fully
 
 
@@ -50,7 +51,7 @@ def possible_kind(candidate: Candidate) -> str:
     count = candidate.count
     if count < 2 or candidate.share("both") < 150 or candidate.share("one") > 150:
         return ""
-    if candidate.key in han.STOP_WORDS or len(candidate.near) < _freedom(count):
+    if candidate.key in han.STOP_WORDS or candidate.key in han.ROLES or len(candidate.near) < _freedom(count):
         return ""
     last = candidate.key[-1]
     place = candidate.share("place")
@@ -70,6 +71,8 @@ def _person(candidate: Candidate, acts: int) -> str:
         return ""
     if count >= _OFTEN and candidate.share("told") < 50:
         return ""  # only ever said in speech: an address such as “sire”
+    if count >= _OFTEN and candidate.key[-1] in han.COLLECTIVE_LAST and candidate.share("speech") < _SPOKEN:
+        return ""  # soldiers and crowds
     seldom = candidate.key[0] in han.SELDOM_FIRST
     if seldom and candidate.share("speech") < 20:
         return ""

@@ -8,7 +8,7 @@ from pipeline.ops.values import Json
 from pipeline.reduce.glossary import aliases, han, kana, spaced
 from pipeline.reduce.glossary.candidates import Candidate, Family, Kept, fragments_of, gather
 
-GLOSSARY_VERSION = 2
+GLOSSARY_VERSION = 3
 """Changes whenever an output of `merge_shard`, `summarise_shard` or `resolve` can change for the same input."""
 
 

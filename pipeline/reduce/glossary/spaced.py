@@ -8,6 +8,7 @@ from pipeline.models.extractive import words_en as en
 from pipeline.ops.values import Json
 from pipeline.reduce.glossary.candidates import Candidate, Kept, members_of
 
+_ROLE_SHARE = 300  # thousandths of a title's mentions behind "the" that make it a role
 _LEAST_SHARE = 20  # a second kind needs at least one mention in so many
 _SENSE_SHARE = 200  # thousandths of the typed mentions that a second kind needs to be a sense of its own
 
@@ -37,6 +38,8 @@ def _is_name(candidate: Candidate) -> bool:
         return middle * 20 >= count or candidate.sum("speech") > 0
     if words[0] in en.FURNITURE or (words[0] in en.TITLES and middle < 3 * lower):
         return False
+    if words[0] in en.TITLES and candidate.share("the") > _ROLE_SHARE:
+        return False  # the Emperor, whoever he is
     return middle * 8 >= count and middle > lower
 
 
