@@ -2,6 +2,7 @@
 
 from db.tables.chunks import ChunkingRow, ChunkRow, ContentRow, GrainRow, PageRow, RevisionPagesRow
 from db.tables.documents import DocumentRow, RevisionRow, SectionRow
+from db.tables.evidence import DecisionRow, EntitySetRow, SearchChunkingRow, SearchChunkRow, TraceRow
 from db.tables.jobs import AttemptRow, JobDocumentRow, JobRow, PipelineRow, ProcessRow, StepCounterRow, StepRow, TaskRow
 from db.tables.results import KeyLeaseRow, PartitionRow, PartRow, ResultRow
 from db.tables.views import ScheduleRow, ViewDocumentRow, ViewNodeRow, ViewRefreshRow, ViewRow
@@ -11,7 +12,9 @@ __all__ = [
     "ChunkRow",
     "ChunkingRow",
     "ContentRow",
+    "DecisionRow",
     "DocumentRow",
+    "EntitySetRow",
     "GrainRow",
     "JobDocumentRow",
     "JobRow",
@@ -25,10 +28,13 @@ __all__ = [
     "RevisionPagesRow",
     "RevisionRow",
     "ScheduleRow",
+    "SearchChunkRow",
+    "SearchChunkingRow",
     "SectionRow",
     "StepCounterRow",
     "StepRow",
     "TaskRow",
+    "TraceRow",
     "ViewDocumentRow",
     "ViewNodeRow",
     "ViewRefreshRow",

@@ -3,7 +3,8 @@
 A name is free on its right side (many characters follow it), it is bounded well now and then on both sides, and it
 acts: it begins clauses, speaks, stands after 与, 见, 令, or after 在, 到 when it is a place. A fragment has the
 same character after it always; a phrase has a name for its beginning and a verb behind it; a common noun is
-counted and pointed at; a form of address is found in speech only; a role (丞相) and a crowd (蜀兵) are nobody's name. Shares are in thousandths of the mentions.
+counted and pointed at; a form of address is found in speech only; a role (丞相) and a crowd (蜀兵) are nobody's name.
+Shares are in thousandths of the mentions.
 """
 
 from __future__ import annotations

@@ -10,6 +10,8 @@ import sys
 import pytest
 
 from pipeline.models.extractive import extract, fold_summary, summarize
+from pipeline.models.extractive import words_en as en
+from pipeline.models.extractive import words_han as han
 from tests.corpus import ABSENT, CORPUS
 
 pytestmark = pytest.mark.corpus
@@ -42,6 +44,7 @@ def test_the_first_thirty_of_war_and_peace_are_its_people(merged):
     text = book("en/war-and-peace_pg2600-8_latin1.txt", "latin-1")
     entries = merged([extract(piece).value for piece in pieces(text, 4000)])
     assert {"Pierre", "Natasha", "Andrew", "Nicholas", "Mary", "Kutuzov", "Napoleon"} <= first(entries, 30)
+    assert not [entry.name for entry in entries[:30] if entry.name.lower() in en.TITLES]
 
 
 @pytest.mark.parametrize(
@@ -54,6 +57,8 @@ def test_the_first_thirty_of_war_and_peace_are_its_people(merged):
 def test_the_first_entries_of_chinese_novels_are_their_heroes(merged, name, number, people):
     entries = merged([extract(piece).value for piece in pieces(book(name), 1500)])
     assert set(people.split()) <= first(entries, number)
+    roles = [entry.name for entry in entries[:30] if entry.name in han.ROLES or entry.name[-1] in "兵军士"]
+    assert roles == [], "ranks, kin and soldiers are nobody's name"
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])
