@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, delete, func, insert, or_, select, update
+from sqlalchemy import Row, delete, exists, func, insert, or_, select, update
 from sqlalchemy.engine import Connection
+from sqlalchemy.orm import aliased
 
 from db.dialect import batches, insert_new
 from db.layout import pack, unpack
@@ -157,10 +158,16 @@ class DocumentRepository:
     def _state(self, revision_id: int, state: RevisionState) -> None:
         self._connection.execute(update(RevisionRow).where(RevisionRow.id == revision_id).values(state=state))
 
-    def rename(self, document_id: UUID, *, uri: str, title: str) -> None:
-        """Give a document another source."""
-        statement = update(DocumentRow).where(DocumentRow.id == document_id)
-        self._connection.execute(statement.values(uri=uri, title=title))
+    def of_size(self, size: int, limit: int = 100) -> list[Document]:
+        """Documents whose current revision was read from so many bytes."""
+        return self._many(RevisionRow.source_size == size, limit)
+
+    def rename(self, document_id: UUID, *, was: str, uri: str, title: str) -> bool:
+        """Give a document another source, if it still has the one it `was` and none has that; says whether it did."""
+        other = aliased(DocumentRow)
+        taken = exists().where(other.uri == uri)
+        statement = update(DocumentRow).where(DocumentRow.id == document_id, DocumentRow.uri == was, ~taken)
+        return self._connection.execute(statement.values(uri=uri, title=title)).rowcount == 1
 
     def touch(self, revision_id: int, *, size: int, mtime_ns: int | None) -> None:
         """Note the size and time of a source that was only touched."""

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from octavo.cli import console, decide, look, run, system, up, worker
+from octavo.cli import console, decide, diff, look, run, system, up, worker
 from octavo.cli.exits import Exit as Code
 from octavo.cli.exits import code_of
 from pipeline.errors import OctavoError
@@ -33,6 +33,7 @@ app.command("results")(look.results_command)
 app.command("export")(look.export)
 app.command("chunks")(look.chunks)
 app.command("manifest")(look.manifest_command)
+app.command("diff")(diff.diff_command)
 app.command("explain")(look.explain)
 app.command("pause")(decide.pause)
 app.command("cancel")(decide.cancel)

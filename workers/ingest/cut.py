@@ -10,7 +10,7 @@ from uuid import UUID
 from db.database import Database
 from db.values import NewChunk, NewPage, PagePlace, StoredUnit
 from pipeline import canonical
-from pipeline.align import Known, align
+from pipeline.align import Arrived, Known, align
 from pipeline.ids import uuid7
 from pipeline.read.reading import Section
 from pipeline.split.grain import Grain, Piece
@@ -48,9 +48,7 @@ class _Cutter:
     places: list[PagePlace | None] = field(default_factory=list)
     pending: list[_Pending] = field(default_factory=list)
     reused: set[int] = field(default_factory=set)
-    kept: int = 0
     tokens: int = 0
-    added: int = 0
 
     def take(self, batch: Sequence[PlacedUnit]) -> None:
         """Share or split the units of one batch and store what is new."""
@@ -70,7 +68,6 @@ class _Cutter:
         for page_id, count, chars, lines, tokens in stored.pages:
             self.places.append(PagePlace(page_id, placed.section, start, line, count))
             self.reused.add(page_id)
-            self.kept += count
             self.tokens += tokens
             start, line = start + chars, line + lines
 
@@ -102,7 +99,6 @@ class _Cutter:
             rows.contents.add(contents)
             if not self.align_later:
                 self._place(waiting, rows.chunks.add_pages(self.chunking_id, [item.page for item in waiting]))
-                self.added += sum(len(item.page.chunks) for item in waiting)
         if self.align_later:
             self.pending.extend(waiting)
 
@@ -112,18 +108,51 @@ class _Cutter:
             assert place is not None
             self.places[item.at] = PagePlace(page_id, place.section, place.start, place.start_line, place.chunk_count)
 
-    def finish(self, before: Sequence[int]) -> dict[str, object]:
-        """Give the new chunks their ids by alignment with those of the pages `before` that are no longer there."""
-        gone = [page_id for page_id in before if page_id not in self.reused]
+    def finish(self, before: Sequence[PagePlace] | None) -> dict[str, object]:
+        """Give the new chunks their ids by alignment with those of the pages `before` that are no longer there.
+
+        A page that both have stands as one item: it needs no look at its chunks, and is a neighbour to align by. Of a
+        first cut there is nothing before but what a killed one had stored.
+        """
+        if before is None:
+            before = [place for place in self.places if place is not None and place.page_id in self.reused]
+        gone = [place.page_id for place in before if place.page_id not in self.reused]
         with self.database.read() as rows:
-            known = [Known(chunk.logical_id, chunk.content_sha256) for chunk in rows.chunks.of_pages(gone)]
-        alignment = align(known, [chunk.content_sha256 for item in self.pending for chunk in item.page.chunks])
-        ids = iter([found or uuid7() for found in alignment.ids])
+            chunks: defaultdict[int, list[Known]] = defaultdict(list)
+            for chunk in rows.chunks.of_pages(gone):
+                chunks[chunk.page_id].append(Known(chunk.logical_id, chunk.content_sha256))
+        known: list[Known] = []
+        for place in before:
+            known.extend(chunks.get(place.page_id) or [Known(None, _mark(place), place.chunk_count, run=True)])
+        arrived = self._arrived()
+        alignment = align(known, arrived, self._texts)
+        fresh = [found for found, item in zip(alignment.ids, arrived, strict=True) if not item.run]
+        ids = iter([found or uuid7() for found in fresh])
         with self.database.write() as rows:
             pages = [_with_ids(item.page, ids) for item in self.pending]
             self._place(self.pending, rows.chunks.add_pages(self.chunking_id, pages))
-        counts = alignment.report()
-        return {**counts, "kept": counts["kept"] + self.kept, "added": counts["added"] + self.added}
+        return dict(alignment.report())
+
+    def _arrived(self) -> list[Arrived]:
+        """The chunks of new pages, and each shared page as one item, in reading order."""
+        pending = {item.at: item.page for item in self.pending}
+        arrived: list[Arrived] = []
+        for at, place in enumerate(self.places):
+            assert place is not None
+            if at in pending:
+                arrived.extend(Arrived(chunk.content_sha256) for chunk in pending[at].chunks)
+            else:
+                arrived.append(Arrived(_mark(place), place.chunk_count, run=True))
+        return arrived
+
+    def _texts(self, hashes: Sequence[bytes]) -> dict[bytes, str]:
+        with self.database.read() as rows:
+            return rows.contents.texts(hashes)
+
+
+def _mark(place: PagePlace) -> bytes:
+    """What stands for a page among the hashes of chunks: those have 32 bytes, this has 8."""
+    return place.page_id.to_bytes(8, "big")
 
 
 def cut(
@@ -150,7 +179,7 @@ def cut(
     cutter = _Cutter(database, chunking_id, splitter, known, align_later=before is not None)
     for batch in _batches(units(blocks, sections, grain)):
         cutter.take(batch)
-    report = cutter.finish(page_ids or [])
+    report = cutter.finish(before)
     places = tuple(place for place in cutter.places if place is not None)
     return CutResult(places=places, tokens=cutter.tokens, report=report)
 

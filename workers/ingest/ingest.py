@@ -22,6 +22,7 @@ from pipeline.split.grain import Grain, TokenCounter
 from pipeline.split.splitter import SPLITTER_VERSION, Splitter
 from workers.ingest.cut import cut
 from workers.ingest.find import Found, printable
+from workers.ingest.moves import adopt
 
 RACY_NS = 2_000_000_000  # a file changed within two seconds of its reading may change again without a new time
 RACES = 5
@@ -86,6 +87,7 @@ def ingest(
     for _ in range(RACES):
         with database.read() as rows:
             known = rows.documents.by_uri(found.uri)
+        known = known or adopt(database, found)
         if known and known.current and _stands(database, found.path, known.media_type, known.current, options):
             return _recut(database, known, known.current, cutting)
         mtime_ns = _mtime_ns(found.path)  # before it is read: what is written later has a later time
