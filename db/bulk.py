@@ -6,11 +6,24 @@ driver else binds, sends and has executed every row by itself, which costs more 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import JSON, LargeBinary, String, bindparam, cast, column, func, insert, select
+from sqlalchemy import (
+    JSON,
+    ColumnElement,
+    FromClause,
+    LargeBinary,
+    String,
+    bindparam,
+    cast,
+    column,
+    func,
+    insert,
+    literal_column,
+    select,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 
@@ -20,16 +33,34 @@ ROWS = "rows"
 MOST_BYTES = 16_000_000  # in one parameter, where they take twice the room; more are sent row by row
 
 
-class Inserts:
-    """An INSERT of rows given as tuples in the order of `names`; with `skip`, one whose primary key is there stays."""
+ONE: ColumnElement[int] = literal_column("1")
 
-    def __init__(self, table: type[Any], names: Sequence[str], *, skip: bool) -> None:
+Given = Mapping[str, ColumnElement[Any]]
+Derive = Callable[[Given, FromClause], tuple[dict[str, Any], FromClause]]
+
+
+class Inserts:
+    """An INSERT of rows given as tuples in the order of `names`; with `skip`, one whose primary key is there stays.
+
+    `derive` is given a row's values and where they come from; it gives the columns that the database itself works out,
+    and what they are read from.
+    """
+
+    def __init__(
+        self,
+        table: type[Any],
+        names: Sequence[str],
+        *,
+        skip: bool,
+        derive: Derive | None = None,
+    ) -> None:
         self._names = tuple(names)
         self._columns = [table.__table__.c[name] for name in names]
         self._bytes = [at for at, found in enumerate(self._columns) if isinstance(found.type, LargeBinary)]
         self._table = table
         self._skip = skip
-        self._each = Prepared(names, lambda dialect: self._insert(dialect).inline().values(self._parameters()))
+        self._derive = derive
+        self._each = Prepared(names, self._from_parameters)
         self._whole = Prepared((ROWS,), self._from_json)
 
     def many(self, connection: Connection, rows: Sequence[Row]) -> int:
@@ -60,8 +91,13 @@ class Inserts:
         made: Any = postgresql.insert(self._table) if dialect == "postgresql" else sqlite.insert(self._table)
         return made.on_conflict_do_nothing()
 
-    def _parameters(self) -> dict[str, Any]:
-        return {name: bindparam(name) for name in self._names}
+    def _from_parameters(self, dialect: str) -> Any:
+        if self._derive is None:
+            return self._insert(dialect).inline().values({name: bindparam(name) for name in self._names})
+        # PostgreSQL takes a parameter of a SELECT for text if it is not told.
+        typed = [bindparam(found.name, type_=found.type) for found in self._columns]
+        values = [cast(value, value.type) if dialect == "postgresql" else value for value in typed]
+        return self._selected(dialect, dict(zip(self._names, values, strict=True)), select(ONE).subquery("one"))
 
     def _from_json(self, dialect: str) -> Any:
         wanted = [
@@ -73,4 +109,11 @@ class Inserts:
             func.decode(rows.c[found.name], fixed("hex")) if isinstance(found.type, LargeBinary) else rows.c[found.name]
             for found in self._columns
         ]
-        return self._insert(dialect).from_select(list(self._names), select(*values))
+        return self._selected(dialect, dict(zip(self._names, values, strict=True)), rows)
+
+    def _selected(self, dialect: str, values: Given, source: FromClause) -> Any:
+        derived, source = self._derive(values, source) if self._derive else ({}, source)
+        everything = dict(values) | derived
+        return self._insert(dialect).from_select(
+            list(everything), select(*everything.values()).select_from(source), include_defaults=False
+        )

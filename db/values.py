@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from pipeline.ops.values import Json
@@ -166,9 +167,11 @@ class Step:
     total: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class NewTask:
-    """A task about to be stored. `key` None: blocked until the task it comes after is done."""
+class NewTask(NamedTuple):
+    """A task about to be stored. `key` None: blocked until the task it comes after is done.
+
+    A tuple, for a plan makes 50,000 a second.
+    """
 
     ordinal: int
     key: bytes | None

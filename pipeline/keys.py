@@ -8,7 +8,8 @@ dates. Golden digests in the tests pin the form: it can not change unnoticed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -63,6 +64,12 @@ class KeyMaker:
         head = b'{"extra":"%b","input":[' % extra.hex().encode() if extra else b'{"extra":null,"input":['
         hexes = ",".join([f'"{item.hex()}"' for item in inputs])
         return canonical.sha256(head + hexes.encode() + self._tail)
+
+    def of_leaves(self, contents: Iterable[bytes]) -> Iterator[bytes]:
+        """`key((content,))` for each of many content hashes, in order."""
+        sha256, tail = hashlib.sha256, b'"' + self._tail
+        for content in contents:
+            yield sha256(b'{"extra":null,"input":["%b%b' % (content.hex().encode(), tail)).digest()
 
 
 class Missed(StrEnum):

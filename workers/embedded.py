@@ -70,7 +70,7 @@ class EmbeddedRunner:
     def run(self, rung: Sequence[tuple[int, int]]) -> None:
         """Run tasks that this process holds, given as (id, epoch) (workers.current.Engine)."""
         for task_id, epoch in rung:
-            found = (lane.get(task_id, epoch) for lane in self._lanes.values())
+            found = (lane.begin(task_id, epoch) for lane in self._lanes.values())
             work = next((item for item in found if item is not None), None)
             if work is not None:
                 self._executor.run(work)

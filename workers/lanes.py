@@ -19,6 +19,21 @@ from workers.tasks import run_task
 WINDOW_MOST = 512
 LASTS_S = 0.2  # a window that does not last so long is too small: claims would cost more than calls
 STOCK_S = 0.1  # a lane whose tasks last so long, or lasted, leaves time for planning
+RUNG_S = 0.05  # tasks that last less than half of it are rung for several at once
+RUNG_MOST = 32
+LATEST = 0.2  # the weight of the latest duration in the mean of a step's
+
+
+class _Slot:
+    """One thread's place in a lane: the task it is at, since when, and those it was rung for and has not begun."""
+
+    __slots__ = ("began", "given_up", "item", "rest")
+
+    def __init__(self) -> None:
+        self.item: tuple[int, int] | None = None
+        self.began = 0.0
+        self.rest: deque[tuple[int, int]] = deque()
+        self.given_up = False
 
 
 class Lane:
@@ -39,7 +54,8 @@ class Lane:
         self._filled_at = 0.0
         self._pace_s = 0.0  # between two tasks' ends, as it was of late
         self._threads: list[threading.Thread] = []
-        self._running: dict[threading.Thread, tuple[float, list[tuple[int, int]]]] = {}  # since when, and what
+        self._slots: dict[threading.Thread, _Slot] = {}
+        self._lasts_s: dict[int, float] = {}  # the mean of late of a task of each step, by its position
         self._serves: Engine | None = None
 
     def start(self, serve: Engine) -> None:
@@ -59,31 +75,61 @@ class Lane:
         name = f"octavo-{self.name}-{len(self._threads)}"
         thread = threading.Thread(target=context.run, args=(self._serve,), name=name, daemon=True)
         self._threads.append(thread)
+        self._slots[thread] = _Slot()
         thread.start()
 
     def _serve(self) -> None:
-        me = threading.current_thread()
+        slot = self._slots[threading.current_thread()]
         while self._bell.get():
             # Cleared before the inbox is looked at: what is put in later rings again.
             self._rung = False
-            while rung := self._next():
-                self._running[me] = (time.monotonic(), rung)
+            while rung := self._next(slot):
+                plan, began = self._plan_of(rung[0]), time.monotonic()
                 # The id is for people and logs; Celery would take a random one from the system for every task.
                 run_task.apply(args=rung, task_id=f"{rung[0][0]}.{rung[0][1]}", throw=True)
-                if self._running.pop(me, None) is None:
-                    return  # given up while it hung: another has its place
+                if slot.given_up:
+                    return  # another has its place
+                slot.item = None
+                if plan is not None:
+                    self._learn(plan, (time.monotonic() - began) / len(rung))
 
-    def _next(self) -> list[tuple[int, int]]:
-        """One task, or several of a step whose op says that they are cheaper than a message (MapOp.batch)."""
-        rung: list[tuple[int, int]] = []
+    def _learn(self, plan: StepPlan, lasted_s: float) -> None:
+        before = self._lasts_s.get(plan.position, lasted_s)
+        self._lasts_s[plan.position] = before + (lasted_s - before) * LATEST
+
+    def _next(self, slot: _Slot) -> list[tuple[int, int]]:
+        """One task, or several of a step: of an op that says so (MapOp.batch), or of one whose tasks are found short.
+
+        Celery's own work for a task is that of a short call: it is done once for several.
+        """
         with contextlib.suppress(IndexError):
-            rung.append(self._inbox.popleft())
-            plan = self._plan_of(rung[0])
-            most = plan.op.batch if plan and isinstance(plan.op, MapOp) else 1
-            while len(rung) < most and self._plan_of(self._inbox[0]) is plan:
-                rung.append(self._inbox.popleft())
+            slot.rest.append(self._inbox.popleft())
+            plan = self._plan_of(slot.rest[0])
+            most = self._most(plan) if plan else 1
+            while len(slot.rest) < most and self._plan_of(self._inbox[0]) is plan:
+                slot.rest.append(self._inbox.popleft())
         self._ring()
-        return rung
+        return list(slot.rest)
+
+    def _most(self, plan: StepPlan) -> int:
+        declared = plan.op.batch if isinstance(plan.op, MapOp) else 1
+        lasts_s = self._lasts_s.get(plan.position)
+        if lasts_s is None:
+            return declared
+        # Each slot's share of what is there, so that none stands idle while another has several.
+        found = min(int(RUNG_S / max(lasts_s, 1e-6)), RUNG_MOST, len(self._inbox) // (self.slots or 1))
+        return max(declared, found)
+
+    def begin(self, task_id: int, epoch: int) -> Work | None:
+        """The work of a task that this thread was rung for; None when it was taken back or given up meanwhile."""
+        slot = self._slots.get(threading.current_thread())
+        if slot is None or slot.given_up:
+            return None
+        with contextlib.suppress(ValueError):
+            slot.rest.remove((task_id, epoch))
+            slot.item, slot.began = (task_id, epoch), time.monotonic()
+            return self.get(task_id, epoch)
+        return None
 
     def _plan_of(self, item: tuple[int, int]) -> StepPlan | None:
         work = self._held.get(item[0])
@@ -138,12 +184,14 @@ class Lane:
         """Open another slot in place of each that is in a call past its deadline; gives what those were at."""
         now = time.monotonic()
         hung: list[Work] = []
-        for thread, (began, rung) in list(self._running.items()):
-            works = [found for item in rung if (found := self.get(*item))]
-            late = now - began >= sum(held.plan.timeout_s for held in works)
-            if works and late and self._running.pop(thread, None) is not None:
-                hung.extend(works)
+        for thread, slot in list(self._slots.items()):
+            work = self.get(*slot.item) if slot.item else None
+            if work is not None and now - slot.began >= work.plan.timeout_s:
+                slot.given_up = True
+                hung.append(work)
+                del self._slots[thread]
                 self._threads.remove(thread)
+                self._inbox.extend(_emptied(slot.rest))
                 self._open_slot()
                 self._bell.put(True)
         return hung
@@ -154,14 +202,10 @@ class Lane:
 
     def drain(self) -> list[Work]:
         """Take back what no thread has begun."""
-        back: list[Work] = []
-        while True:
-            try:
-                item = self._inbox.popleft()
-            except IndexError:
-                return back
-            if work := self._held.pop(item[0], None):
-                back.append(work)
+        items = _emptied(self._inbox)
+        for slot in list(self._slots.values()):
+            items += _emptied(slot.rest)
+        return [work for task_id, _ in items if (work := self._held.pop(task_id, None))]
 
     def stop(self, timeout_s: float) -> None:
         """End the threads after their present task; wait for them at most so long."""
@@ -170,3 +214,12 @@ class Lane:
         deadline = time.monotonic() + timeout_s
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
+
+
+def _emptied(items: deque[tuple[int, int]]) -> list[tuple[int, int]]:
+    """What was in it. Its owner may take from it at the same time: each item goes to one of the two."""
+    found: list[tuple[int, int]] = []
+    with contextlib.suppress(IndexError):
+        while True:
+            found.append(items.popleft())
+    return found

@@ -136,8 +136,7 @@ class ChunkRepository:
 
     def hashes_of(self, page_ids: Sequence[int]) -> list[tuple[int, int, bytes]]:
         """(page id, ordinal, content hash) of the chunks of pages, in order of pages' ids: all that a plan needs."""
-        rows = _HASHES.one(self._connection, (ids_for(self._connection, page_ids),))
-        return [(row[0], row[1], row[2]) for row in rows]
+        return _HASHES.rows(self._connection, (ids_for(self._connection, page_ids),))
 
     def at(self, places: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Chunk]:
         """Chunks by (page id, ordinal)."""

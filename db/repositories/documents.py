@@ -11,12 +11,14 @@ from sqlalchemy import Row, delete, exists, func, insert, or_, select, update
 from sqlalchemy.engine import Connection
 from sqlalchemy.orm import aliased
 
-from db.dialect import batches, insert_new
+from db.dialect import insert_new
 from db.layout import pack, unpack
+from db.prepared import IDS, among, ids_for
+from db.sections import StoredSections
 from db.tables import DocumentRow, RevisionPagesRow, RevisionRow, SectionRow
 from db.values import Document, NewRevision, PagePlace, Revision
 from pipeline import canonical
-from pipeline.read.reading import LineEnding, Section, SectionKind
+from pipeline.read.reading import LineEnding, Section
 from pipeline.states import RevisionState
 
 _REVISION = [column for column in RevisionRow.__table__.c if column.name not in ("layout", "line_endings", "title")]
@@ -211,31 +213,16 @@ class DocumentRepository:
         query = select(SectionRow.digest, SectionRow.id).where(SectionRow.document_id == document_id)
         return dict(self._connection.execute(query).all())
 
-    def sections(self, revision_id: int) -> list[Section]:
+    def sections(self, revision_id: int) -> StoredSections:
         """The sections of a revision, in reading order."""
         layout = self._connection.execute(select(RevisionRow.layout).where(RevisionRow.id == revision_id)).scalar_one()
         if not layout:
-            return []
+            return StoredSections([[] for _ in range(6)], {})
         columns = unpack(layout, 6)
-        rows: dict[int, Any] = {}
-        for part in batches(sorted(set(columns[0]))):
-            query = select(SectionRow.id, SectionRow.level, SectionRow.kind, SectionRow.title)
-            for row in self._connection.execute(query.where(SectionRow.id.in_(part))):
-                rows[row.id] = row
-        return [
-            Section(
-                ordinal=ordinal,
-                parent=None if parent < 0 else parent,
-                level=rows[section_id].level,
-                kind=SectionKind(rows[section_id].kind),
-                title=rows[section_id].title,
-                start=start,
-                end=end,
-                start_line=start_line,
-                end_line=end_line,
-            )
-            for ordinal, (section_id, parent, start, end, start_line, end_line) in enumerate(zip(*columns, strict=True))
-        ]
+        wanted = among(SectionRow.id, self._connection.dialect.name)
+        query = select(SectionRow.id, SectionRow.level, SectionRow.kind, SectionRow.title).where(wanted)
+        ids = ids_for(self._connection, sorted(set(columns[0])))
+        return StoredSections(columns, {row[0]: row for row in self._connection.execute(query, {IDS: ids}).all()})
 
     def line_endings(self, revision_id: int) -> tuple[LineEnding, ...]:
         """How the lines of the source ended: the way back to its own offsets."""

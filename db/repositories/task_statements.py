@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam, exists, literal_column, null, or_, select, true, update
+from sqlalchemy import (
+    ColumnElement,
+    FromClause,
+    bindparam,
+    case,
+    exists,
+    literal_column,
+    null,
+    or_,
+    select,
+    true,
+    update,
+)
 
-from db.bulk import Inserts
+from db.bulk import Given, Inserts
 from db.prepared import IDS, Prepared, among, fixed
 from db.tables import AttemptRow, ChunkRow, ContentRow, ResultRow, TaskRow
 from pipeline.states import TaskState
@@ -14,6 +26,7 @@ from pipeline.states import TaskState
 SUSPECT_LOSSES = 2  # a task that lost so many leases runs alone
 
 ONE: ColumnElement[int] = literal_column("1")
+BLOCKED = fixed(TaskState.BLOCKED)
 READY = fixed(TaskState.READY)
 DISPATCHED = fixed(TaskState.DISPATCHED)
 LEASED = fixed(TaskState.LEASED)
@@ -36,10 +49,17 @@ CLAIM = (
 )
 UNLEASED: dict[str, Any] = {"lease_owner": null(), "lease_until_ms": null()}
 
-_ADDED = ("step_id", "ordinal", "key", "state", "hit", "attempt", "losses", "epoch", "dispatch")
-_PLACED = ("page_id", "page_ordinal", "inputs", "scope")
+_ADDED = ("step_id", "ordinal", "key", "page_id", "page_ordinal", "inputs", "scope")  # step, and db.values.NewTask
 _ATTEMPT = ("task_id", "number", "epoch", "owner", "started_ms", "ended_ms", "outcome")
 _TOLD = ("error_code", "message", "tokens_in", "tokens_out")
+
+
+def _resolved(given: Given, source: FromClause) -> tuple[dict[str, Any], FromClause]:
+    """What a new task is: by one join against the memo a hit is done before it was ever ready."""
+    known = ResultRow.key.is_not(None)
+    state = case((known, DONE), (given["key"].is_(None), BLOCKED), else_=READY)
+    zero: dict[str, Any] = dict.fromkeys(("attempt", "losses", "epoch", "dispatch"), literal_column("0"))
+    return {"state": state, "hit": known, **zero}, source.outerjoin(ResultRow, ResultRow.key == given["key"])
 
 
 def _candidates(dialect: str, *, suspects: bool) -> Any:
@@ -104,7 +124,7 @@ def _answered(dialect: str) -> Any:
     return select(TaskRow.id).join(ResultRow, ResultRow.key == TaskRow.key).where(among(TaskRow.id, dialect))
 
 
-ADD = Inserts(TaskRow, _ADDED + _PLACED, skip=False)
+ADD = Inserts(TaskRow, _ADDED, skip=False, derive=_resolved)
 ADD_ATTEMPT = Inserts(AttemptRow, _ATTEMPT + _TOLD, skip=False)
 CANDIDATES = Prepared(("step_id", "now_ms", "losses", "most"), lambda dialect: _candidates(dialect, suspects=False))
 SUSPECTS = Prepared(("step_id", "now_ms", "losses", "most"), lambda dialect: _candidates(dialect, suspects=True))

@@ -43,27 +43,8 @@ class TaskRepository:
     # Planning
 
     def add(self, step_id: int, tasks: Sequence[NewTask]) -> None:
-        """Store tasks: ready, or blocked where they have no key yet."""
-        ready, blocked = str(TaskState.READY), str(TaskState.BLOCKED)  # plain words: drivers adapt nothing else as fast
-        rows = [
-            (
-                step_id,
-                task.ordinal,
-                task.key,
-                ready if task.key else blocked,
-                False,
-                0,
-                0,
-                0,
-                0,
-                task.page_id,
-                task.page_ordinal,
-                task.inputs,
-                task.scope,
-            )
-            for task in tasks
-        ]
-        statements.ADD.many(self._connection, rows)
+        """Store tasks: done where the memo has their key, blocked where they have none yet, else ready."""
+        statements.ADD.many(self._connection, [(step_id, *task) for task in tasks])
 
     def resolve_hits(self, step_id: int, low: int, high: int) -> int:
         """Mark done, by one join against the memo, the ready tasks with low ≤ ordinal < high that have a result."""
@@ -119,8 +100,8 @@ class TaskRepository:
         statement = statements.SUSPECTS if suspects else statements.CANDIDATES
         found: list[Claim] = []
         for step_id in sorted(step_ids):
-            rows = statement.one(self._connection, (step_id, now_ms, SUSPECT_LOSSES, limit - len(found)))
-            found += [Claim(*row) for row in rows.all()]
+            rows = statement.rows(self._connection, (step_id, now_ms, SUSPECT_LOSSES, limit - len(found)))
+            found += [Claim(*row) for row in rows]
             if len(found) >= limit:
                 break
         return found
@@ -132,12 +113,13 @@ class TaskRepository:
 
     def texts(self, task_ids: Sequence[int]) -> dict[int, tuple[str, int]]:
         """(text, tokens) of the chunks of map tasks, by task id."""
-        rows = statements.TEXTS.one(self._connection, (ids_for(self._connection, task_ids),)).all()
+        rows = statements.TEXTS.rows(self._connection, (ids_for(self._connection, task_ids),))
         return {task_id: (text.decode(), tokens) for task_id, text, tokens in rows}
 
     def answered(self, task_ids: Sequence[int]) -> set[int]:
         """Those of the tasks whose key has a result."""
-        return set(statements.ANSWERED.one(self._connection, (ids_for(self._connection, task_ids),)).scalars())
+        found = statements.ANSWERED.rows(self._connection, (ids_for(self._connection, task_ids),))
+        return {task_id for (task_id,) in found}
 
     def wait_for_key(self, task_ids: Sequence[int]) -> None:
         """Let ready tasks wait for the one that computes their key."""
@@ -163,8 +145,7 @@ class TaskRepository:
 
     def epochs(self, task_ids: Sequence[int]) -> dict[int, int]:
         """The epochs of those tasks that are leased, locked for this transaction: who holds an older one is late."""
-        rows = statements.EPOCHS.one(self._connection, (ids_for(self._connection, task_ids),)).all()
-        return dict(map(tuple, rows))
+        return dict(statements.EPOCHS.rows(self._connection, (ids_for(self._connection, task_ids),)))
 
     def finish(self, task_ids: Sequence[int]) -> None:
         """Leased tasks are done."""

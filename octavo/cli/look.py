@@ -248,7 +248,7 @@ def chunks(
                 current = document.current
                 assert current is not None
                 places = rows.documents.pages(current.id, chunking_id) or []
-                sections = tuple(rows.documents.sections(current.id))
+                sections = rows.documents.sections(current.id)
                 found = list(chunk_rows(rows, sections, places, text=True))
     if as_json:
         console.print_json(found)

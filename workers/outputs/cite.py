@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from db.database import Repositories
+from db.sections import StoredSections
 from db.values import Chunk
 from pipeline import canonical
 from pipeline.ops.values import Json
@@ -56,12 +57,12 @@ class Citation:
 class Sections:
     """Finds the innermost section at an offset."""
 
-    def __init__(self, sections: tuple[Section, ...]) -> None:
+    def __init__(self, sections: StoredSections) -> None:
         self._sections = sections
 
     @cached_property
     def _starts(self) -> list[int]:
-        return [section.start for section in self._sections]
+        return list(self._sections.starts)
 
     def at(self, offset: int) -> Section | None:
         """The section whose own text holds the character: the last that begins at or before it."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from db.database import Repositories
+from db.sections import StoredSections
 from db.values import Chunk, Document, PagePlace, Revision
 from pipeline.errors import NotFoundError
 from pipeline.ops.values import Json
@@ -43,7 +44,7 @@ def manifest(
     places = rows.documents.pages(revision.id, chunking_id) if revision else None
     if revision is None or places is None:
         raise NotFoundError(f"Document {document.title!r} has no chunks", hint="ingest it first")
-    sections = tuple(rows.documents.sections(revision.id))
+    sections = rows.documents.sections(revision.id)
     policy = rows.chunks.policy(chunking_id)
     grain = {name: policy[name] for name in ("limit", "overlap", "heading_level", "tokenizer", "splitter")}
     head: dict[str, Json] = {
@@ -86,7 +87,7 @@ def _section(section: Section) -> dict[str, Json]:
 
 def chunk_rows(
     rows: Repositories,
-    sections: tuple[Section, ...],
+    sections: StoredSections,
     places: list[PagePlace],
     *,
     canonical: bool = False,

@@ -65,6 +65,5 @@ def write_level(database: Database, step: Step, tasks: Sequence[NewTask]) -> Non
     with database.write() as rows:
         if rows.jobs.planned_whole(step.id, len(tasks)):
             rows.tasks.add(step.id, tasks)
-            rows.tasks.resolve_hits(step.id, 0, len(tasks))
             rows.results.use(step.id)
             failpoints.reached("plan.before")

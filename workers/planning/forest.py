@@ -23,7 +23,7 @@ class Forest:
                 begun = ranges.get(place.section)
                 ranges[place.section] = range(begun.start if begun else first, first + place.chunk_count)
                 run += 1
-            self._add(at, [section.parent for section in member.sections], ranges)
+            self._add(at, member.sections.parents, ranges)
 
     def _add(self, member: int, parents: Sequence[int | None], ranges: dict[int, range]) -> None:
         wanted: set[int] = set()

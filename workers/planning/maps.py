@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import repeat
+
 from db.database import Database, Repositories
 from db.values import NewTask, Step
 from pipeline.states import StepState
@@ -32,8 +34,6 @@ def plan_batch(database: Database, context: JobContext, step_id: int, most: int)
         if not rows.jobs.planned(step.id, before=step.planned, after=after):
             return False
         rows.tasks.add(step.id, tasks)
-        if context.plan_of(step).source is None:
-            rows.tasks.resolve_hits(step.id, step.planned, after)
         failpoints.reached("plan.before")
         if after < context.selection.total:
             return True
@@ -49,9 +49,11 @@ def _next_tasks(rows: Repositories, context: JobContext, step: Step, most: int) 
         return selection.total, []
     first_run = selection.run_at(step.planned)
     end_run = selection.run_at(min(step.planned + most, selection.total) - 1) + 1
-    key = None if plan.source is not None else plan.keys().key
     found = selection.hashes(rows, first_run=first_run, end_run=end_run, skip=plan.skip)
-    tasks = [NewTask(ordinal, key((sha,)) if key else None, page_id, within) for ordinal, page_id, within, sha in found]
+    keys = plan.keys().of_leaves(item[3] for item in found) if plan.source is None else repeat(None, len(found))
+    tasks = [
+        NewTask(ordinal, key, page_id, within) for (ordinal, page_id, within, _), key in zip(found, keys, strict=True)
+    ]
     return selection.first(end_run - 1) + selection.runs[end_run - 1][1].chunk_count, tasks
 
 

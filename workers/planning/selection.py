@@ -9,9 +9,10 @@ from itertools import accumulate
 from uuid import UUID
 
 from db.database import Repositories
+from db.sections import StoredSections
 from db.values import Chunk, Document, PagePlace
 from pipeline.errors import NotFoundError
-from pipeline.read.reading import Section, SectionKind
+from pipeline.read.reading import SectionKind
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,7 +23,7 @@ class Member:
     revision_id: int
     text_sha256: bytes  # of that revision, which need no longer be the document's current one
     chunking_id: int
-    sections: tuple[Section, ...]
+    sections: StoredSections
     places: tuple[PagePlace, ...]
 
 
@@ -83,7 +84,7 @@ class Selection:
         return {
             place.page_id: self._ends[run] - place.chunk_count
             for run, (member, place) in enumerate(self.runs[first_run:end_run], first_run)
-            if member.sections[place.section].kind not in skip
+            if member.sections.kinds[place.section] not in skip
         }
 
 
@@ -103,7 +104,7 @@ def load(rows: Repositories, documents: list[tuple[UUID, int]], chunkings: dict[
                 revision_id=revision_id,
                 text_sha256=revision.text_sha256,
                 chunking_id=chunking_id,
-                sections=tuple(rows.documents.sections(revision_id)),
+                sections=rows.documents.sections(revision_id),
                 places=tuple(places),
             )
         )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -27,7 +29,7 @@ class Recorder:
         with self._lock:
             self._now += 1
             self.most = max(self.most, self._now)
-            self.rung.append([task_id for task_id, _ in rung])
+            self.rung.append([task_id for task_id, epoch in rung if self._lane.begin(task_id, epoch)])
         self.meanwhile()
         with self._lock:
             self._now -= 1
@@ -52,7 +54,53 @@ def test_every_task_that_is_put_in_is_run_once() -> None:
     assert sorted(task_id for rung in recorder.rung for task_id in rung) == list(range(500))
 
 
-def test_all_slots_come_to_work_when_calls_wait_and_no_more() -> None:
+def test_short_tasks_are_rung_for_several_at_once_and_long_ones_singly() -> None:
+    lane = Lane("x", 1, 512)
+    recorder = Recorder(lane, 200)
+    lane.start(recorder)
+    lane.put([makers.work(task_id) for task_id in range(200)])
+    assert recorder.all.wait(WAIT_S)
+    lane.stop(WAIT_S)
+    assert len(recorder.rung[0]) == 1  # nothing is known of its length
+    assert 1 < max(map(len, recorder.rung)) <= lanes.RUNG_MOST
+    lane._learn(makers.work(1).plan, 100.0)
+    assert lane._most(makers.work(1).plan) == 1
+
+
+def test_a_hung_call_is_given_up_alone_and_what_was_rung_with_it_runs_elsewhere() -> None:
+    lane = Lane("x", 1, 512)
+    plan = replace(makers.work(1).plan, timeout_s=0.01)
+    release, hung = threading.Event(), threading.Event()
+    ran: list[int] = []
+
+    class Hanging(Recorder):
+        def run(self, rung: Sequence[tuple[int, int]]) -> None:
+            for task_id, epoch in rung:
+                if lane.begin(task_id, epoch):
+                    ran.append(task_id)
+                    if task_id == 50:
+                        hung.set()
+                        release.wait(WAIT_S)
+            if len(ran) == 100:
+                self.all.set()
+
+    engine = Hanging(lane, 100)
+    lane.start(engine)
+    lane.put([makers.work(task_id, plan) for task_id in range(100)])
+    assert hung.wait(WAIT_S)
+    given_up: list[int] = []
+    deadline = time.monotonic() + WAIT_S
+    while not given_up and time.monotonic() < deadline:
+        given_up = [work.claim.id for work in lane.give_up_hung()]
+    assert engine.all.wait(WAIT_S)
+    release.set()
+    lane.stop(WAIT_S)
+    assert given_up == [50]
+    assert sorted(ran) == list(range(100))
+
+
+def test_all_slots_come_to_work_when_calls_wait_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes, "RUNG_S", 0)  # one by one
     lane = Lane("x", 4, 64)
     together = threading.Barrier(4)
 
