@@ -1,4 +1,7 @@
-"""What repositories take and give: frozen values, mapped from rows by hand."""
+"""What repositories take and give: frozen values, mapped from rows by hand.
+
+Those of which every chunk makes one are named tuples: a frozen dataclass costs three times as much to make.
+"""
 
 from __future__ import annotations
 
@@ -72,8 +75,7 @@ class Layout:
     sections: tuple[Section, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PagePlace:
+class PagePlace(NamedTuple):
     """A page where it stands in a revision. `section` is the ordinal of the section whose text it holds."""
 
     page_id: int
@@ -168,10 +170,7 @@ class Step:
 
 
 class NewTask(NamedTuple):
-    """A task about to be stored. `key` None: blocked until the task it comes after is done.
-
-    A tuple, for a plan makes 50,000 a second.
-    """
+    """A task about to be stored. `key` None: blocked until the task it comes after is done."""
 
     ordinal: int
     key: bytes | None
@@ -181,8 +180,7 @@ class NewTask(NamedTuple):
     scope: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """A task that a process holds."""
 
     id: int
@@ -229,8 +227,7 @@ class Task:
     not_before_ms: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class NewResult:
+class NewResult(NamedTuple):
     """An output about to enter the memo."""
 
     key: bytes
@@ -245,8 +242,7 @@ class NewResult:
     model: str
 
 
-@dataclass(frozen=True, slots=True)
-class NewAttempt:
+class NewAttempt(NamedTuple):
     """One try, as it ended."""
 
     task_id: int

@@ -240,7 +240,7 @@ class DocumentRepository:
         report: dict[str, object],
     ) -> None:
         """Say where the pages of a chunking stand in a revision."""
-        columns = zip(*[(p.page_id, p.section, p.start, p.start_line, p.chunk_count) for p in places], strict=True)
+        columns = zip(*places, strict=True)
         row = {
             "revision_id": revision_id,
             "chunking_id": chunking_id,
@@ -259,7 +259,7 @@ class DocumentRepository:
         layout = self._connection.execute(query).scalar_one_or_none()
         if layout is None:
             return None
-        return [PagePlace(*values) for values in zip(*unpack(layout, 5), strict=True)]
+        return list(map(PagePlace._make, zip(*unpack(layout, 5), strict=True)))
 
     def last_pages(self, document_id: UUID, chunking_id: int) -> list[PagePlace] | None:
         """The pages of the latest published revision that the chunking cut; None when it cut none yet."""

@@ -101,7 +101,7 @@ class TaskRepository:
         found: list[Claim] = []
         for step_id in sorted(step_ids):
             rows = statement.rows(self._connection, (step_id, now_ms, SUSPECT_LOSSES, limit - len(found)))
-            found += [Claim(*row) for row in rows]
+            found += map(Claim._make, rows)
             if len(found) >= limit:
                 break
         return found
@@ -191,22 +191,7 @@ class TaskRepository:
 
     def add_attempts(self, attempts: Sequence[NewAttempt]) -> None:
         """Store how tries ended."""
-        rows = [
-            (
-                item.task_id,
-                item.number,
-                item.epoch,
-                item.owner,
-                item.started_ms,
-                item.ended_ms,
-                str(item.outcome),
-                item.error_code,
-                None if item.message is None else holdable(item.message),
-                item.tokens_in,
-                item.tokens_out,
-            )
-            for item in attempts
-        ]
+        rows = [item if item.message is None else item._replace(message=holdable(item.message)) for item in attempts]
         statements.ADD_ATTEMPT.many(self._connection, rows)
 
     # Reconciling
@@ -327,7 +312,7 @@ class TaskRepository:
 
     def attempts(self, task_ids: Sequence[int]) -> list[NewAttempt]:
         """The tries of tasks, in order."""
-        columns = [AttemptRow.__table__.c[name] for name in NewAttempt.__dataclass_fields__]
+        columns = [AttemptRow.__table__.c[name] for name in NewAttempt._fields]
         found: list[NewAttempt] = []
         for part in batches(task_ids):
             query = select(*columns).where(AttemptRow.task_id.in_(part)).order_by(AttemptRow.task_id, AttemptRow.id)
