@@ -12,15 +12,23 @@ from pipeline.read.chapter_words import (
     BOOK_RANK,
     CHAPTER_RANK,
     CONTENTS_WORDS,
+    EASTERN_COMPOUNDS,
     EASTERN_NAMES,
     EASTERN_UNITS,
+    END_WORDS,
     SECTION_RANK,
     SIDE_UNITS,
     SURAH,
     WESTERN_NAMES,
     WESTERN_UNITS,
 )
-from pipeline.read.numerals import HAN_NUMERAL, english_words_pattern, parse_number, russian_words_pattern
+from pipeline.read.numerals import (
+    HAN_NUMERAL,
+    HANGUL_NUMERAL,
+    english_words_pattern,
+    parse_number,
+    russian_words_pattern,
+)
 
 _CONTENTS_LENGTH = 40
 MAX_LINE = 160  # characters; a longer line is no heading
@@ -34,7 +42,13 @@ class Heading:
     unit: str  # "chapter", "book" … as the line calls it; "named", "number", "verse", "contents" for the others
     rank: int
     number: int | None = None
+    through: int | None = None  # the last number of one that stands for several: 第100-101章
     sure: bool = True  # False: only what stands around the line can tell
+    weak: bool = False  # it must begin or go on with the count of its unit: 3화
+    doubtful: bool = (
+        False  # it must be the next of the count: 第三章节日 is prose but where the second 章 stands before
+    )
+    ends: bool = False  # it may say that a chapter ends: 第三章完
     bare: bool = False  # nothing but unit and number
     outer: tuple[str, int, int | None] | None = None  # a volume named on the same line: its title, rank and number
 
@@ -63,10 +77,19 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 _EASTERN = re.compile(
-    rf"(?:正文[\s　]*)?[【\[（(《〈「『]?\s*(?:第|제)\s*(?P<number>{_HAN})\s*"
+    rf"(?:正文[\s　]*)?[【\[（(《〈「『]?\s*(?:第|제)\s*(?P<number>{_HAN}|[{HANGUL_NUMERAL}]{{1,6}})\s*"
+    rf"(?:[-–—~～至到、]\s*第?\s*(?P<through>{_HAN})\s*)?"
     rf"(?P<unit>[{''.join(EASTERN_UNITS)}])(?P<close>[】\])）》〉」』]?)(?P<rest>.*)"
 )
-_EASTERN_SHORT = re.compile(rf"(?P<unit>[卷章回巻])\s*(?P<number>{_HAN})(?P<rest>$|[\s　:：、.．·—–-].*|第.*)")
+# Without 第 before the number: 1화, 12장. 등대, 三章, 三十話 灯.
+_EASTERN_BARE = re.compile(
+    rf"(?P<number>{_HAN})\s?(?P<unit>[화장회막권부편章話话回幕])(?P<rest>$|[.．:：、·—–)）-].*|[\s　]+\S.*)"
+)
+_EASTERN_VOLUME = re.compile(r"[【「]?[上中下前後后](?P<unit>[巻卷編编篇部册冊])[】」]?(?P<rest>$|[\s　:：].*)")
+_JAPANESE_COUNT = re.compile(rf"(?:その|其の|其之|其ノ)\s*(?P<number>{_HAN})(?P<rest>$|[\s　:：].*)")
+_EASTERN_SHORT = re.compile(
+    rf"(?P<unit>[卷章回巻])\s*[之のノ]?\s*(?P<number>{_HAN})(?P<rest>$|[\s　:：、.．·—–-].*|第.*)"
+)
 _EASTERN_NAMED = re.compile(
     rf"[【\[（(]?(?P<name>{_either(EASTERN_NAMES)})(?:篇|编|之)?(?P<number>{_HAN})?[】\])）]?(?P<rest>.*)"
 )
@@ -82,6 +105,7 @@ _SEPARATED = re.compile(r"\s*(?:[.:：)\]|．、·]+|--+|[-–—―~～])\s*")
 _SENTENCE_INSIDE = re.compile(r"[.!?…]['\"”’)]?\s+\S|[。；！？]['\"”’」』]?[^\s”’」』)）!！?？…]")
 # What follows a number when a sentence goes on: "第四回中…", "第三章里…", "第一章では…".
 _GOES_ON = frozenset("中里裡裏的是也都了之所和与與及後后時时，。、；！？,;")
+_PROSE_WORDS = frozenset("的地得了是着著过吗呢吧在")
 CONTENTS = re.compile(rf"[\W_]*(?:{_either(CONTENTS_WORDS)})[\W_]*", re.IGNORECASE)
 
 
@@ -156,7 +180,20 @@ def _eastern(line: str) -> Heading | None:
     glued = bool(rest) and not found["close"] and not (rest[0].isspace() or rest[0] in ":：、.．·-—–|(（[【《「“")
     if not _is_eastern_title(rest, glued=glued):
         return None
-    return Heading(title=line, unit=_CANONICAL[found["unit"]], rank=rank, number=number, sure=not glued)
+    doubtful = glued and rest[0] in EASTERN_COMPOUNDS.get(found["unit"], "")
+    if doubtful and (rank < CHAPTER_RANK or not _PROSE_WORDS.isdisjoint(rest)):
+        return None
+    in_hangul = found["number"][0] in HANGUL_NUMERAL  # 제사장 is the fourth chapter or a priest
+    return Heading(
+        title=line,
+        unit=_CANONICAL[found["unit"]] + "제" * in_hangul,
+        rank=rank,
+        number=number,
+        through=parse_number(found["through"] or ""),
+        sure=not glued and not doubtful,
+        doubtful=doubtful or in_hangul,
+        ends=rest.strip(" 　（）()") in END_WORDS,
+    )
 
 
 def _is_eastern_title(rest: str, *, glued: bool) -> bool:
@@ -183,6 +220,27 @@ def _eastern_short(line: str) -> Heading | None:
     if not _is_eastern_title(rest, glued=False):
         return None
     return Heading(title=line, unit=_CANONICAL[found["unit"]], rank=rank, number=number)
+
+
+def _eastern_bare(line: str) -> Heading | None:
+    found = _EASTERN_BARE.fullmatch(line)
+    if found is None or not _is_eastern_title(found["rest"], glued=False):
+        return None
+    unit, number = found["unit"], parse_number(found["number"])
+    return Heading(title=line, unit=_CANONICAL[unit], rank=EASTERN_UNITS[unit], number=number, sure=False, weak=True)
+
+
+def _eastern_other(line: str) -> Heading | None:
+    """Volumes without a number (上巻, 后篇), and chapters that are counted without a unit (その一)."""
+    found = _EASTERN_VOLUME.fullmatch(line) or _JAPANESE_COUNT.fullmatch(line)
+    if found is None or len(line) > 40 or not _is_eastern_title(found["rest"], glued=False):
+        return None
+    parts = found.groupdict()
+    if "unit" in parts:
+        rank = EASTERN_UNITS[parts["unit"]]
+        return Heading(title=line, unit=_CANONICAL[parts["unit"]], rank=rank, sure=False)
+    number = parse_number(parts["number"])
+    return Heading(title=line, unit="その", rank=CHAPTER_RANK, number=number, sure=False, weak=True)
 
 
 def _named(line: str) -> Heading | None:
@@ -244,4 +302,7 @@ def _surah(line: str) -> Heading | None:
 
 
 _ASCII_JUDGES = (_western, _named, _number, _verse)
-_JUDGES = (_aozora, _western, _eastern, _eastern_short, _named, _eastern_named, _number, _verse, _surah)
+_JUDGES = (
+    _aozora, _western, _eastern, _eastern_short, _named, _eastern_named, _eastern_bare, _eastern_other, _number, _verse,
+    _surah,
+)  # fmt: skip

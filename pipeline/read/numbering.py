@@ -24,6 +24,7 @@ class Numbered:
     number: int
     title: str
     line: int
+    through: int  # the last number of one that stands for several; else the number itself
 
 
 def number_warnings(scopes: Sequence[Sequence[Numbered]]) -> list[ReadWarning]:
@@ -39,7 +40,7 @@ def number_warnings(scopes: Sequence[Sequence[Numbered]]) -> list[ReadWarning]:
 
 
 def _scope_warnings(scope: Sequence[Numbered]) -> Iterator[ReadWarning]:
-    printed = {heading.number for heading in scope}
+    printed = {number for heading in scope for number in (heading.number, heading.through)}
     seen: dict[int, Numbered] = {}
     highest: int | None = None
     for index, heading in enumerate(scope):
@@ -59,7 +60,7 @@ def _scope_warnings(scope: Sequence[Numbered]) -> Iterator[ReadWarning]:
             continue
         yield from _place(seen, heading, highest, printed)
         seen.setdefault(number, heading)
-        highest = number if highest is None else max(highest, number)
+        highest = max(heading.through, number if highest is None else highest)
 
 
 def _place(

@@ -61,28 +61,30 @@ _WORDS = {
     "last": -1,
     "final": -1,
 }
-_RUSSIAN = [
-    "перв",
-    "втор",
-    "трет",
-    "четв",
-    "пят",
-    "шест",
-    "седьм",
-    "восьм",
-    "девят",
-    "десят",
-    "одиннадцат",
-    "двенадцат",
-    "тринадцат",
-    "четырнадцат",
-    "пятнадцат",
-    "шестнадцат",
-    "семнадцат",
-    "восемнадцат",
-    "девятнадцат",
-    "двадцат",
-]
+_RUSSIAN_ORDINALS = {
+    **{stem: value for value, stem in enumerate(
+        ("перв", "втор", "трет", "четв[её]рт", "пят", "шест", "седьм", "восьм", "девят", "десят", "одиннадцат",
+         "двенадцат", "тринадцат", "четырнадцат", "пятнадцат", "шестнадцат", "семнадцат", "восемнадцат",
+         "девятнадцат"), start=1)},
+    **{stem: value for value, stem in zip(range(20, 101, 10), (
+        "двадцат", "тридцат", "сороков", "пятидесят", "шестидесят", "семидесят", "восьмидесят", "девяност", "сот",
+    ), strict=True)},
+}  # fmt: skip
+_RUSSIAN_TENS = {
+    word: value
+    for value, word in [
+        *zip(range(20, 91, 10), ("двадцать", "тридцать", "сорок", "пятьдесят", "шестьдесят", "семьдесят",
+                                 "восемьдесят", "девяносто"), strict=True),
+        *zip(range(100, 601, 100), ("сто", "двести", "триста", "четыреста", "пятьсот", "шестьсот"), strict=True),
+    ]
+}  # fmt: skip
+_RUSSIAN_ENDING = r"(?:ый|ий|ой|ая|ое|ья|ье)"
+_RUSSIAN_STEMS = re.compile(
+    "|".join(rf"(?P<n{value}>{stem}){_RUSSIAN_ENDING}" for stem, value in _RUSSIAN_ORDINALS.items())
+)
+# Sino-Korean numerals in Hangul: 제일장, 제십이장.
+_HANGUL = str.maketrans("영일이삼사오육칠팔구십백천", "零一二三四五六七八九十百千")
+HANGUL_NUMERAL = "일이삼사오육칠팔구십백천"
 _HAN_FORMS = ("零〇○Ｏ", "一壹壱弌", "二贰貳弐两兩", "三叁參参", "四肆", "五伍", "六陆陸", "七柒", "八捌", "九玖")
 _HAN_DIGITS = {char: value for value, chars in enumerate(_HAN_FORMS) for char in chars}
 _HAN_UNITS = {"十": 10, "拾": 10, "廿": 20, "卅": 30, "百": 100, "佰": 100, "千": 1000, "仟": 1000}
@@ -97,8 +99,9 @@ def english_words_pattern() -> str:
 
 
 def russian_words_pattern() -> str:
-    """A regular expression for a Russian ordinal."""
-    return rf"(?:{'|'.join(sorted(_RUSSIAN, key=len, reverse=True))})\w{{1,5}}"
+    """A regular expression for a Russian ordinal, such as двадцать первая."""
+    tens = "|".join(sorted(_RUSSIAN_TENS, key=len, reverse=True))
+    return rf"(?:(?:{tens})\s+){{0,3}}(?:{'|'.join(_RUSSIAN_ORDINALS)}){_RUSSIAN_ENDING}"
 
 
 def parse_number(text: str) -> int | None:
@@ -112,6 +115,8 @@ def parse_number(text: str) -> int | None:
         return _roman(text.upper())
     if text[0] in _HAN_DIGITS or text[0] in _HAN_UNITS:
         return _han(text)
+    if text[0] in HANGUL_NUMERAL:
+        return _han(text.translate(_HANGUL))
     return _english(text) or _russian(text)
 
 
@@ -153,5 +158,8 @@ def _english(text: str) -> int | None:
 
 
 def _russian(text: str) -> int | None:
-    stems = [value for value, stem in enumerate(_RUSSIAN, start=1) if text.startswith(stem)]
-    return max(stems, default=None)
+    *before, last = _SPACES.split(text)
+    found = _RUSSIAN_STEMS.fullmatch(last)
+    if found is None or found.lastgroup is None or any(word not in _RUSSIAN_TENS for word in before):
+        return None
+    return sum(_RUSSIAN_TENS[word] for word in before) + int(found.lastgroup.removeprefix("n"))

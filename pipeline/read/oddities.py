@@ -47,7 +47,8 @@ def _scopes(headings: Sequence[Candidate]) -> list[list[Numbered]]:
             runs.append([])
         if not runs:
             runs.append([])
-        runs[-1].append(Numbered(number=heading.number, title=heading.title, line=candidate.line))
+        last = max(heading.number, heading.through or 0)
+        runs[-1].append(Numbered(number=heading.number, title=heading.title, line=candidate.line, through=last))
     scopes: list[list[Numbered]] = []
     for runs in by_unit.values():
         filled = [run for run in runs if run]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pipeline.read.boilerplate import MARKER_STARTS, Marker, marker_of
 from pipeline.read.chapter_words import CONTENTS_WORDS, EASTERN_NAMES, SURAH, WESTERN_NAMES
 from pipeline.read.chapters import MAX_LINE, Heading, heading_of
-from pipeline.read.numerals import HAN_NUMERAL
+from pipeline.read.numerals import HAN_NUMERAL, HANGUL_NUMERAL
 
 HEAD_CHARS = 1 << 18  # the beginning of the text, kept for titles
 MAX_CANDIDATES = 400_000
@@ -46,7 +46,10 @@ _UNIT_STARTS = (
     "capítulo ", "capitulo ", "capitolo ", "teil ", "band ", "stave ", "canto ", "episode ", "letter ", "side ",
     "bonus ", "extra ", "interlude", "first ", "second ", "third ",
 )  # fmt: skip
-_UNIT_STARTS_CYRILLIC = ("глава ", "часть ", "том ", "книга ", "раздел ")
+_UNIT_STARTS_CYRILLIC = (
+    "глава ", "часть ", "том ", "книга ", "раздел ", "песнь ", "письмо ", "действие ", "акт ", "сцена ", "явление ",
+)  # fmt: skip
+_UNIT_STARTS_HANGUL = ("에피소드", "챕터")
 _ASCII_NAMES = tuple(name for name in WESTERN_NAMES + CONTENTS_WORDS if name.isascii())
 _OTHER_NAMES = tuple(name for name in WESTERN_NAMES + CONTENTS_WORDS if not name.isascii())
 _STARTS_ASCII = re.compile(
@@ -57,13 +60,16 @@ _STARTS_ASCII = re.compile(
 _OPENERS = "【[（(《〈「『［"
 _FIRST_CHARS = "".join(
     sorted(
-        {word[0] for word in (*EASTERN_NAMES, *_OTHER_NAMES, *_UNIT_STARTS_CYRILLIC, SURAH)} | set("正第제卷章回巻底")
+        {word[0] for word in (*EASTERN_NAMES, *_OTHER_NAMES, *_UNIT_STARTS_CYRILLIC, *_UNIT_STARTS_HANGUL, SURAH)}
+        | set("正第제卷章回巻底上中下前後后そ其")
     )
 )
 _STARTS_OTHER = re.compile(
     rf"\n{_INDENT}(?=[{re.escape(_OPENERS)}{_FIRST_CHARS}{_FIRST_CHARS.upper()}{HAN_NUMERAL}])"
-    rf"(?:[{re.escape(_OPENERS)}]?[ \u3000]*(?:正文[ \u3000]*)?[第제][ \u3000]*[{HAN_NUMERAL}]"
-    rf"|[卷章回巻][ \u3000]*[{HAN_NUMERAL}]|[【\[（(]?(?:{'|'.join(map(re.escape, EASTERN_NAMES))})"
+    rf"(?:[{re.escape(_OPENERS)}]?[ \u3000]*(?:正文[ \u3000]*)?[第제][ \u3000]*[{HAN_NUMERAL}{HANGUL_NUMERAL}]"
+    rf"|[卷章回巻][ \u3000]*[之のノ]?[ \u3000]*[{HAN_NUMERAL}]|[【「]?[上中下前後后][巻卷編编篇部册冊](?![^】」\s:：])"
+    rf"|[{HAN_NUMERAL}]{{1,12}} ?[화장회막권부편章話话回幕][\s.．:：、·—–)）-]|(?:その|其[の之ノ])[{HAN_NUMERAL}]"
+    rf"|{'|'.join(_UNIT_STARTS_HANGUL)}|[【\[（(]?(?:{'|'.join(map(re.escape, EASTERN_NAMES))})"
     rf"|［＃|[（(]?[{HAN_NUMERAL}]{{1,6}}[)）]?[．、。.]?[ \u3000]*(?=\n)|底本：|{SURAH} "
     rf"|{_cases(_UNIT_STARTS_CYRILLIC + _OTHER_NAMES)})"
 )

@@ -15,6 +15,7 @@ from pipeline.read.scan import Candidate
 _DEEP_INDENT = 4
 _MOST = 0.8
 _NUMBERS = 3  # lone numbers that make a sequence
+_TOP = 200  # characters to be seen before a heading at the top of a file that holds one chapter of many
 _PAGES = 20  # lone numbers from which on they are checked for being page numbers
 
 
@@ -23,7 +24,7 @@ def headings_among(candidates: Sequence[Candidate]) -> list[Candidate]:
     plain = [candidate for candidate in candidates if not _within_paragraph(candidate)]
     verses = _verses([c for c in plain if c.heading.unit == "verse"], len(plain))
     kept = [c for c in plain if c.heading.unit not in ("verse", "number", "contents")]
-    kept = _without_strays(kept)
+    kept = _counting(_without_strays(kept))
     numbers = _numbers([c for c in plain if c.heading.unit == "number" and c.blank_before and c.blank_after], kept)
     return sorted([*kept, *verses, *numbers], key=lambda candidate: candidate.start)
 
@@ -88,6 +89,43 @@ def _without_strays(candidates: Sequence[Candidate]) -> list[Candidate]:
         elif heading.number is not None and heading.unit != "named":
             number = heading.number
     return kept
+
+
+def _counting(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Leave out weak and doubtful headings that do not fit the count, and lines that say that a chapter ends."""
+    systems = _systems(candidates)
+    kept: list[Candidate] = []
+    counts: dict[str, int] = {}
+    for candidate in candidates:
+        heading = candidate.heading
+        last = counts.get(heading.unit)
+        if heading.ends and kept and kept[-1].heading.unit == heading.unit and last == heading.number:
+            continue
+        if heading.weak and heading.unit not in systems:
+            continue
+        if heading.doubtful and heading.number != (last or 0) + 1:
+            continue
+        kept.append(candidate)
+        if heading.rank < CHAPTER_RANK:
+            counts.clear()
+        if heading.number is not None:
+            counts[heading.unit] = heading.number
+    return kept
+
+
+def _systems(candidates: Sequence[Candidate]) -> set[str]:
+    """Units whose weak headings count up, most of them one by one: the book's system, and no chance."""
+    numbers: dict[str, list[int]] = {}
+    for candidate in candidates:
+        if candidate.heading.weak:
+            numbers.setdefault(candidate.heading.unit, []).append(candidate.heading.number or 0)
+    first = {unit for unit, found in numbers.items() if found[0] in (0, 1)}
+    top = {one.heading.unit for one in candidates[:1] if one.heading.weak and one.seen <= _TOP}
+    return {
+        unit
+        for unit in first | top
+        if sum(two == one + 1 for one, two in pairwise(numbers[unit])) >= _MOST * (len(numbers[unit]) - 1) - 1
+    }
 
 
 def _verses(verses: Sequence[Candidate], others: int) -> list[Candidate]:

@@ -119,6 +119,7 @@ def test_a_line_can_name_the_volume_too(line: str, volume: tuple[str, int, int |
     [
         ("12", 12), ("１２", 12), ("XLII", 42), ("iv", 4), ("one hundred and eight", 108), ("ninetieth", 90),
         ("〇〇四", 4), ("二三", 23), ("一万二千", 12_000), ("廿三", 23), ("壹佰", 100), ("十", 10), ("двадцатая", 20),
+        ("двадцать первая", 21), ("сто двадцать третья", 123), ("четвёртая", 4), ("пятно", None), ("십이", 12),
         ("last", None), ("IIIIII", None), ("grey", None), ("", None),
     ],
 )  # fmt: skip
