@@ -58,3 +58,8 @@ class StoredSections(Sequence[Section]):
     def starts(self) -> Sequence[int]:
         """The character at which each section starts."""
         return self._starts
+
+    @property
+    def ends(self) -> Sequence[int]:
+        """The character behind each section and all that it holds."""
+        return self._ends

@@ -86,6 +86,17 @@ class PipelineSpec(BaseModel):
             return next((i for i, other in enumerate(self.step) if other.name == step.after), None)
         return None if step.kind == "map" or number == 0 else number - 1
 
+    def skipping_boilerplate(self, wanted: bool) -> PipelineSpec:
+        """The same pipeline, whose maps of chunks leave out licence blocks and site banners, or take them too."""
+        steps = []
+        for number, step in enumerate(self.step):
+            if step.kind == "map" and self.source_of(number) is None:
+                others = tuple(kind for kind in step.skip if kind is not SectionKind.BOILERPLATE)
+                skip = (*others, SectionKind.BOILERPLATE) if wanted else others
+                step = step if set(skip) == set(step.skip) else step.model_copy(update={"skip": skip})
+            steps.append(step)
+        return self.model_copy(update={"step": tuple(steps)})
+
     def canonical(self) -> dict[str, Any]:
         """Plain JSON, for the database and its digest."""
         return self.model_dump(mode="json")

@@ -45,6 +45,15 @@ Pipeline = Annotated[
     ),
 ]
 Encoding = Annotated[str | None, typer.Option("--encoding", help="Force the encoding instead of finding it.")]
+SkipBoilerplate = Annotated[
+    bool | None,
+    typer.Option(
+        "--skip-boilerplate/--keep-boilerplate",
+        help="Leave out licence blocks and site banners, or take them too (default: as the pipeline's steps say; "
+        "the built-in ones leave them out).",
+        show_default=False,
+    ),
+]
 JobArg = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, its beginning or end, or 'last'.")]
 DocumentArg = Annotated[str, typer.Argument(metavar="BOOK", help="A document's path, title, URI or id.")]
 
@@ -81,9 +90,13 @@ def command(runtime: Runtime, *words: str) -> str:
     return shlex.join(["octavo", *words, *more])
 
 
-def pipeline_with(name: str, limit: int | None, overlap: int | None) -> PipelineSpec:
-    """A pipeline, its grain changed where options say so. Raises PipelineError."""
+def pipeline_with(
+    name: str, limit: int | None, overlap: int | None, skip_boilerplate: bool | None = None
+) -> PipelineSpec:
+    """A pipeline, its grain and what it leaves out changed where options say so. Raises PipelineError."""
     spec = load(name)
+    if skip_boilerplate is not None:
+        spec = spec.skipping_boilerplate(skip_boilerplate)
     grain = grain_with(spec.grain, limit, overlap)
     return spec.model_copy(update={"grain": grain})
 

@@ -47,13 +47,14 @@ def run(
     limit: options.Limit = None,
     overlap: options.Overlap = None,
     encoding: options.Encoding = None,
+    skip_boilerplate: options.SkipBoilerplate = None,
     citations: Citations = 10,
     state: options.State = None,
 ) -> None:
     """Run a pipeline over books: ingest what changed, do what is not in the memo, show the result."""
     began = time.monotonic()
     with options.runtime(state, model=model, ops=ops, tokenizer=tokenizer) as runtime:
-        spec = options.pipeline_with(pipeline, limit, overlap)
+        spec = options.pipeline_with(pipeline, limit, overlap, skip_boilerplate)
         check(runtime, spec)
         documents = ingest_all(runtime, books, spec.grain, encoding=encoding, quiet=as_json)
         job, joined = begin(runtime, spec, documents)
@@ -123,11 +124,12 @@ def plan(
     limit: options.Limit = None,
     overlap: options.Overlap = None,
     encoding: options.Encoding = None,
+    skip_boilerplate: options.SkipBoilerplate = None,
     state: options.State = None,
 ) -> None:
     """Say what a run would do, and do none of it: hits, calls, tokens; exact for maps, bounds for reduces."""
     with options.runtime(state, model=model, ops=ops, tokenizer=tokenizer) as runtime:
-        spec = options.pipeline_with(pipeline, limit, overlap)
+        spec = options.pipeline_with(pipeline, limit, overlap, skip_boilerplate)
         check(runtime, spec)
         documents = ingest_all(runtime, books, spec.grain, encoding=encoding, quiet=as_json)
         steps = preview(

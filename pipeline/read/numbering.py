@@ -11,6 +11,7 @@ from pipeline.read.reading import ReadWarning
 
 MAX_WARNINGS = 1000
 _FEW = 12
+_LIKE = 0.03  # how much the sizes of a chapter that was posted twice differ, where lines were wrapped anew
 _PART = re.compile(
     r"[\s,:：·-]*[(（\[]?(?:[上中下]|(?:part|pt\.?|часть)\s*\w{1,5}|[一二三四五六七八九十\d]{1,2})[)）\]]?$",
     re.IGNORECASE,
@@ -24,6 +25,7 @@ class Numbered:
     number: int
     title: str
     line: int
+    size: int  # characters to be seen below it
     through: int  # the last number of one that stands for several; else the number itself
 
 
@@ -105,5 +107,8 @@ def _are_parts(before: Numbered, heading: Numbered) -> bool:
 
 
 def _doubles(seen: dict[int, Numbered], heading: Numbered) -> bool:
+    """Whether a chapter stands twice, and not two chapters of which one has the other's number."""
     first = seen.get(heading.number)
-    return first is not None and title_key(first.title) == title_key(heading.title)
+    if first is None or title_key(first.title) != title_key(heading.title):
+        return False
+    return abs(first.size - heading.size) <= _LIKE * max(first.size, heading.size)

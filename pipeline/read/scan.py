@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from pipeline.read.boilerplate import MARKER_STARTS, Marker, marker_of
+from pipeline.read.banners import Banner, banner_of, lines_with_hints
+from pipeline.read.boilerplate import LEGEND_STARTS, MARKER_STARTS, Marker, marker_of
 from pipeline.read.chapter_words import CONTENTS_WORDS, EASTERN_NAMES, SURAH, WESTERN_NAMES
 from pipeline.read.chapters import MAX_LINE, Heading, heading_of
 from pipeline.read.numerals import HAN_NUMERAL, HANGUL_NUMERAL
@@ -30,6 +31,7 @@ _HIDDEN_CHAR = re.compile(f"[{_HIDDEN}]")
 _HIDDEN_LINE = re.compile(rf"\n(?=[^\n]{{0,40}}[{_HIDDEN}])")
 _CODED_LINE = re.compile(r"\n(?=[ \t]*\x1b\[)")
 _PARAGRAPH_ENDS = frozenset(".!?…。！？”\"’'」』)）】]》:：-—–=*_~#|>%")
+_BANNERS = {Banner.SITE: Marker.SITE, Banner.NOTE: Marker.NOTE}
 _TERMINAL_CODE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
@@ -70,7 +72,7 @@ _STARTS_OTHER = re.compile(
     rf"|[卷章回巻][ \u3000]*[之のノ]?[ \u3000]*[{HAN_NUMERAL}]|[【「]?[上中下前後后][巻卷編编篇部册冊](?![^】」\s:：])"
     rf"|[{HAN_NUMERAL}]{{1,12}} ?[화장회막권부편章話话回幕][\s.．:：、·—–)）-]|(?:その|其[の之ノ])[{HAN_NUMERAL}]"
     rf"|{'|'.join(_UNIT_STARTS_HANGUL)}|[【\[（(]?(?:{'|'.join(map(re.escape, EASTERN_NAMES))})"
-    rf"|［＃|[（(]?[{HAN_NUMERAL}]{{1,6}}[)）]?[．、。.]?[ \u3000]*(?=\n)|底本：|{SURAH} "
+    rf"|［＃|[（(]?[{HAN_NUMERAL}]{{1,6}}[)）]?[．、。.]?[ \u3000]*(?=\n)|底本：|{LEGEND_STARTS}|{SURAH} "
     rf"|{_cases(_UNIT_STARTS_CYRILLIC + _OTHER_NAMES)})"
 )
 
@@ -84,7 +86,7 @@ class Candidate:
     line: int  # 1-based
     inline: bool  # it begins within a line of the text, behind a form feed or the like
     heading: Heading
-    marker: Marker | None  # a line that begins or ends boilerplate instead
+    marker: Marker | None  # a line that is, begins or ends boilerplate instead
     end_line: int  # the line on which `end` stands
     ends_inline: bool  # `end` is within a line
     below: str  # the line below a heading that is a bare number, where it looks like its title
@@ -166,11 +168,12 @@ class Scanner:
                 found.update(match.start() for match in _HIDDEN_LINE.finditer(view, self._fresh, cut))
         if "\x1b" in view:
             found.update(match.start() for match in _CODED_LINE.finditer(view, self._fresh, cut))
+        found.update(lines_with_hints(view, self._fresh, cut))
         return (index for index in sorted(found) if index < cut)
 
     def _count(self, view: str, end: int) -> None:
         if end > self._uncounted:
-            self.seen += _visible(view[self._uncounted : end])
+            self.seen += visible(view[self._uncounted : end])
             self._uncounted = end
 
     def _keep(self, found: _Judged, start: int, buffer: str) -> None:
@@ -220,7 +223,12 @@ def _judge(view: str, index: int) -> _Judged | None:
     raw = view[begin : min(end, begin + 4 * MAX_LINE)]
     line = _plain(raw)
     marker = marker_of(line)
-    heading = Heading(title=line, unit="marker", rank=0) if marker else heading_of(line)
+    heading = None if marker else heading_of(line)
+    if heading is None and marker is None:
+        banner = banner_of(line)
+        marker = _BANNERS[banner] if banner else None
+    if marker is not None:
+        heading = Heading(title=line, unit="marker", rank=0)
     if heading is None:
         return None
     before = _plain(view[max(view.rfind("\n", max(0, index - _LOOK_BACK), index) + 1, index - _LOOK_BACK, 0) : index])
@@ -290,7 +298,7 @@ def _plain(line: str) -> str:
     return line.strip()
 
 
-def _visible(text: str) -> int:
+def visible(text: str) -> int:
     """Characters to be seen: exact where they are few, the length of the text beyond."""
     text = text.strip()
     return len(text) if len(text) > 1024 else len("".join(text.split()))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-from pipeline.read.boilerplate import Marker
+from pipeline.read.boilerplate import Marker, legend_around
 from pipeline.read.contents import contents_spans
 from pipeline.read.reading import SectionKind
-from pipeline.read.scan import Candidate, Scanner
+from pipeline.read.scan import Candidate, Scanner, visible
+from pipeline.read.tree import Mark
 
 _HEADER_CHARS = 50_000  # a header that would be longer is none
+_INNERMOST = 1000
 _COLOPHON_CHARS = 5_000
 
 
@@ -34,7 +37,9 @@ def boilerplate_spans(scanner: Scanner, line_count: int) -> list[Span]:
     spans: list[Span] = []
     opened: Candidate | None = None  # where the last book ended
     for candidate in scanner.candidates:
-        if candidate.marker is Marker.BOOK_BEGINS:
+        if candidate.marker is Marker.LEGEND and opened is None:
+            spans.extend(_legend(candidate, scanner.head))
+        elif candidate.marker is Marker.BOOK_BEGINS:
             if opened is not None or (not spans and candidate.start <= _HEADER_CHARS):
                 spans.append(_header(opened, candidate))
                 opened = None
@@ -80,6 +85,30 @@ def contents_among(candidates: Sequence[Candidate]) -> list[Span]:
     return spans
 
 
+def insets_among(candidates: Sequence[Candidate], events: Sequence[Candidate | Span], scanner: Scanner) -> list[Mark]:
+    """The marks of banners and notes that stand between the book's own lines; `events` are headings and spans."""
+    banners = [candidate for candidate in candidates if candidate.marker in (Marker.SITE, Marker.NOTE)]
+    behind = sorted([*banners, *events], key=lambda event: event.start)
+    following = {id(one): after for one, after in pairwise(behind)}
+    return [_inset(candidate, following.get(id(candidate)), scanner.seen) for candidate in banners]
+
+
+def _inset(candidate: Candidate, after: Candidate | Span | None, seen: int) -> Mark:
+    """Mere space behind a banner goes with it; else what is around it goes on."""
+    last = (seen if after is None else after.seen) <= candidate.seen
+    return Mark(
+        start=candidate.start,
+        line=candidate.line,
+        depth=_INNERMOST,
+        kind=SectionKind.BOILERPLATE,
+        title=candidate.heading.title[:80],
+        inline=candidate.inline,
+        inset=True,
+        end=None if last else candidate.end,
+        end_line=candidate.end_line - (not candidate.ends_inline),
+    )
+
+
 def outside(spans: Sequence[Span], candidates: Iterable[Candidate]) -> list[Candidate]:
     """The candidates that stand in none of the spans; both are in reading order."""
     kept, index = [], 0
@@ -94,6 +123,22 @@ def outside(spans: Sequence[Span], candidates: Iterable[Candidate]) -> list[Cand
 def _is_end(candidate: Candidate, length: int) -> bool:
     """A colophon stands at the very end; "End of Project Gutenberg" may stand between two books."""
     return not candidate.heading.title.startswith("底本") or length - candidate.start <= _COLOPHON_CHARS
+
+
+def _legend(marker: Candidate, head: str) -> Iterator[Span]:
+    found = legend_around(head, marker.start)
+    if found is None:
+        return
+    start, end = found
+    yield Span(
+        start=start,
+        end=end,
+        line=marker.line - 1,
+        end_line=marker.line + head.count("\n", marker.start, end),
+        kind=SectionKind.BOILERPLATE,
+        title=marker.heading.title,
+        seen=marker.seen + visible(head[marker.end : end]),
+    )
 
 
 def _header(opened: Candidate | None, marker: Candidate) -> Span:

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from pipeline.read.boilerplate import stated_title
+from pipeline.read.boilerplate import LEGEND, Marker, stated_title
 from pipeline.read.chapter_words import BOOK_RANK, CHAPTER_RANK, SECTION_RANK, SIDE_UNITS
 from pipeline.read.contents import title_key
 from pipeline.read.oddities import oddities
 from pipeline.read.reading import SectionKind
 from pipeline.read.scan import Candidate, Scanner
 from pipeline.read.select import headings_among, without_repeats
-from pipeline.read.spans import Span, boilerplate_spans, contents_among, outside
+from pipeline.read.spans import Span, boilerplate_spans, contents_among, insets_among, outside
 from pipeline.read.tree import Mark, Structure, first_line, sections_from
 
 _OUTERMOST = 0
@@ -28,15 +28,19 @@ def structure_of(scanner: Scanner, line_count: int) -> Structure:
     Every character is in one innermost section.
     """
     boilerplate = boilerplate_spans(scanner, line_count)
-    inner = outside(boilerplate, (candidate for candidate in scanner.candidates if candidate.marker is None))
+    outer = outside(boilerplate, scanner.candidates)
+    inner = [candidate for candidate in outer if candidate.marker is None]
     contents = contents_among(inner)
     headings, repeats = without_repeats(headings_among(outside(contents, inner)))
     headings = _with_titles(_promoted(headings), scanner.seen)
-    warnings = oddities(headings, repeats, scanner)
-    marks = _marks(scanner, headings, sorted([*boilerplate, *contents], key=lambda span: span.start))
+    banners = outside(contents, [one for one in outer if one.marker in (Marker.SITE, Marker.NOTE)])
+    warnings = oddities(headings, repeats, banners, scanner)
+    spans = sorted([*boilerplate, *contents], key=lambda span: span.start)
+    insets = insets_among(banners, [*headings, *spans], scanner)
+    marks = sorted([*_marks(scanner, headings, spans), *insets], key=lambda mark: mark.start)
     title = _title(scanner, boilerplate)
     # A library in one file has hundreds of thousands of headings: they are not kept beside their sections.
-    del headings, repeats, inner
+    del headings, repeats, inner, outer, banners
     scanner.candidates.clear()
     return Structure(title=title, sections=sections_from(marks, scanner.length, line_count), warnings=warnings)
 
@@ -96,7 +100,9 @@ def _span_marks(scanner: Scanner, span: Span, after: Candidate | Span | None, de
     yield Mark(start=span.start, line=span.line, depth=depth, kind=span.kind, title=title, is_leaf=True,
                inline=span.inline)  # fmt: skip
     next_start, next_seen = (scanner.length, scanner.seen) if after is None else (after.start, after.seen)
-    if next_start > span.end and next_seen > span.seen:
+    between = scanner.head[span.end : next_start]
+    is_empty = not between.strip() if next_start <= len(scanner.head) else next_seen <= span.seen
+    if next_start > span.end and not is_empty:
         front = first_line(scanner.head[span.end : next_start])
         yield Mark(start=span.end, line=span.end_line, depth=depth, kind=SectionKind.FRONT, title=front, is_leaf=True,
                    inline=span.ends_inline)  # fmt: skip
@@ -132,7 +138,10 @@ def _open_volume(volumes: dict[int, str], rank: int, key: str) -> None:
 
 
 def _title(scanner: Scanner, boilerplate: Sequence[Span]) -> str | None:
+    first = first_line(scanner.head)
+    if boilerplate and boilerplate[0].title == LEGEND and boilerplate[0].start:
+        return first  # Aozora Bunko has the title on the first line, the author on the second
     if boilerplate:
         return stated_title(scanner.head[boilerplate[0].start : boilerplate[0].end])
-    found = _BOOK_TITLE.match(first_line(scanner.head))
+    found = _BOOK_TITLE.match(first)
     return found[1] if found else None

@@ -12,7 +12,7 @@ class TextReader:
     """Plain text in any encoding; its chapters are found by their chapter lines."""
 
     name = "text"
-    version = 1
+    version = 2
     media_types: tuple[str, ...] = ("text/plain",)
 
     def read(self, source: Source, options: ReadOptions) -> Reading:

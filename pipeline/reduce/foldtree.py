@@ -17,7 +17,7 @@ class FoldSection:
     """A section of the forest; one without a parent is a document's root. Its own leaves come before its children."""
 
     parent: int | None
-    leaves: range  # ordinals of its own leaves
+    leaves: Sequence[int]  # ordinals of its own leaves, in order
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from pipeline.read.reading import Section, SectionKind
+from pipeline.read.tree import own_runs
 from pipeline.split.blocks import bounded
 from pipeline.split.grain import Grain, Preferred, Unit
 
@@ -31,9 +32,10 @@ def starts_chunk(section: Section, grain: Grain) -> bool:
 def units(blocks: Iterable[str], sections: Sequence[Section], grain: Grain) -> Iterator[PlacedUnit]:
     """Cut the text where a chunk must start, then very long runs at places that the text itself chooses."""
     hard = [section for section in sections if starts_chunk(section, grain)]
+    runs = own_runs([section.start for section in hard], [section.end for section in hard])
     soft = [(section.start, section.level) for section in sections if not starts_chunk(section, grain)]
     at, line, next_soft = 0, 1, 0
-    for number, parts in groupby(_segments(blocks, [section.start for section in hard]), key=lambda item: item[0]):
+    for number, parts in groupby(_segments(blocks, [start for start, _ in runs]), key=lambda item: item[0]):
         for text in bounded(part for _, part in parts):
             end = at + len(text)
             preferred = []
@@ -43,7 +45,7 @@ def units(blocks: Iterable[str], sections: Sequence[Section], grain: Grain) -> I
                     preferred.append(Preferred(offset=offset - at, level=level))
                 next_soft += 1
             unit = Unit(text=text, preferred=tuple(preferred))
-            section = hard[number].ordinal if hard else 0
+            section = hard[runs[number][1]].ordinal if hard else 0
             yield PlacedUnit(unit=unit, section=section, start=at, start_line=line, sha256=_digest(unit))
             at, line = end, line + text.count("\n")
 
@@ -56,7 +58,7 @@ def _digest(unit: Unit) -> bytes:
 
 
 def _segments(blocks: Iterable[str], starts: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """(number of the hard section, text) runs, in order; a section may come in several runs."""
+    """(number of the run, text) in order; the text of a run may come in several pieces."""
     at = number = 0
     for block in blocks:
         begin = 0

@@ -13,6 +13,7 @@ from db.values import Chunk
 from pipeline import canonical
 from pipeline.ops.values import Json
 from pipeline.read.reading import Section
+from pipeline.read.tree import own_runs
 from workers.planning.selection import Member, Place, Selection
 
 
@@ -61,13 +62,15 @@ class Sections:
         self._sections = sections
 
     @cached_property
-    def _starts(self) -> list[int]:
-        return list(self._sections.starts)
+    def _runs(self) -> tuple[list[int], list[int]]:
+        runs = own_runs(self._sections.starts, self._sections.ends)
+        return [start for start, _ in runs], [ordinal for _, ordinal in runs]
 
     def at(self, offset: int) -> Section | None:
-        """The section whose own text holds the character: the last that begins at or before it."""
-        found = bisect_right(self._starts, offset) - 1
-        return self._sections[found] if found >= 0 else None
+        """The section whose own text holds the character."""
+        starts, ordinals = self._runs
+        found = bisect_right(starts, offset) - 1
+        return self._sections[ordinals[found]] if found >= 0 else None
 
 
 class Citer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 from pipeline.reduce.foldtree import FoldSection
 from workers.planning.selection import Selection
@@ -17,17 +18,17 @@ class Forest:
         self.roots: list[int] = []
         run = 0
         for at, member in enumerate(selection.members):
-            ranges: dict[int, range] = {}
+            leaves: dict[int, list[range]] = {}
             for place in member.places:
                 first = selection.first(run)
-                begun = ranges.get(place.section)
-                ranges[place.section] = range(begun.start if begun else first, first + place.chunk_count)
+                # Pages of one section follow each other, but where another stands within its text.
+                leaves.setdefault(place.section, []).append(range(first, first + place.chunk_count))
                 run += 1
-            self._add(at, member.sections.parents, ranges)
+            self._add(at, member.sections.parents, leaves)
 
-    def _add(self, member: int, parents: Sequence[int | None], ranges: dict[int, range]) -> None:
+    def _add(self, member: int, parents: Sequence[int | None], leaves: dict[int, list[range]]) -> None:
         wanted: set[int] = set()
-        for ordinal in ranges:
+        for ordinal in leaves:
             step: int | None = ordinal
             while step is not None and step not in wanted:
                 wanted.add(step)
@@ -41,7 +42,7 @@ class Forest:
             self.sections.append(
                 FoldSection(
                     parent=root if parent is None else self.number[member, parent],
-                    leaves=ranges.get(ordinal, range(0)),
+                    leaves=tuple(chain.from_iterable(leaves.get(ordinal, ()))),
                 )
             )
 

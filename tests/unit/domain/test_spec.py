@@ -137,3 +137,15 @@ def test_the_built_in_model_is_known_beside_those_of_the_file(tmp_path: Path) ->
     found = settings.load({}, tmp_path, {})
     assert set(found.models) == {"extractive", "mine"}
     assert found.models["mine"].slots == 9
+
+
+def test_boilerplate_is_left_out_or_taken_whatever_the_pipeline_says() -> None:
+    for name in builtin_names():
+        spec = load(name)
+        assert "boilerplate" in spec.step[0].skip
+        assert spec.skipping_boilerplate(True) == spec
+        kept = spec.skipping_boilerplate(False)
+        assert "boilerplate" not in kept.step[0].skip
+        assert "contents" in kept.step[0].skip
+        assert set(kept.skipping_boilerplate(True).step[0].skip) == set(spec.step[0].skip)
+        assert kept.step[1:] == spec.step[1:]

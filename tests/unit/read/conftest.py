@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pipeline.read.reading import Reading, ReadOptions, Section
+from pipeline.read.reading import Reading, ReadOptions, Section, SectionKind
 from pipeline.read.registry import read
 from pipeline.read.sources import BytesSource
 
@@ -51,18 +51,29 @@ def check_tree() -> Callable[[Reading], None]:
         sections = reading.sections
         assert sections[0].start == 0
         assert max(section.end for section in sections) == len(text)
-        place = 0
         for ordinal, section in enumerate(sections):
             assert section.ordinal == ordinal
             assert section.start < section.end
             assert section.start_line == bisect_left(ends, section.start) + 1
             assert section.end_line == bisect_left(ends, section.end - 1) + 1
-            following = sections[ordinal + 1] if ordinal + 1 < len(sections) else None
-            assert place == section.start, "the innermost sections leave a gap"
-            place = following.start if following is not None else section.end
             _check_parent(sections, section)
+        _check_siblings(sections, len(text))
 
     return check
+
+
+def _check_siblings(sections: tuple[Section, ...], length: int) -> None:
+    """Each section ends where the next beside it begins, or with what is around it; only boilerplate may end before."""
+    below: dict[int | None, list[Section]] = {}
+    for section in sections:
+        below.setdefault(section.parent, []).append(section)
+    for parent, children in below.items():
+        end = length if parent is None else sections[parent].end
+        for section, following in zip(children, [*children[1:], None], strict=True):
+            until = end if following is None else following.start
+            assert section.end <= until, "two sections hold one character"
+            if section.kind is not SectionKind.BOILERPLATE or parent is None:
+                assert section.end == until, "the sections leave a gap"
 
 
 def _check_parent(sections: tuple[Section, ...], section: Section) -> None:

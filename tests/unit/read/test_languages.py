@@ -47,7 +47,7 @@ def test_the_heads_of_a_book_are_all_found_and_nothing_else(kind: str, read_byte
     )
     reading = read_bytes(text)
     assert [("+" if one.kind == "volume" else "") + one.title for one in reading.sections] == heads
-    assert not reading.warnings
+    assert {warning.code for warning in reading.warnings} <= {"side-chapter"}
 
 
 @pytest.mark.parametrize(
