@@ -162,10 +162,12 @@ class Committer:
         self._inbox.append(outcome)
         if not self._some.is_set():
             self._some.set()
-        if not self._enough.is_set():
-            count = len(self._inbox)
-            if count >= ENOUGH or count * 2 >= self._in_flight():
-                self._enough.set()
+        if not self._enough.is_set() and self._is_enough():
+            self._enough.set()
+
+    def _is_enough(self) -> bool:
+        count = len(self._inbox)
+        return count >= ENOUGH or count * 2 >= self._in_flight()
 
     def close(self) -> None:
         """Commit what was handed over and end the thread."""
@@ -177,7 +179,9 @@ class Committer:
     def _serve(self) -> None:
         while not (self._closing.is_set() and not self._inbox):
             self._some.wait()
-            self._enough.wait(LINGER_S)
+            # What was handed over while the last group was in flight is measured against what is in flight now.
+            if not self._is_enough():
+                self._enough.wait(LINGER_S)
             # Cleared before the inbox is emptied: what comes later rings again.
             self._some.clear()
             self._enough.clear()

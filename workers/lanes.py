@@ -54,19 +54,25 @@ class Lane:
         self._filled_at = 0.0
         self._pace_s = 0.0  # between two tasks' ends, as it was of late
         self._threads: list[threading.Thread] = []
+        self._growing = threading.Lock()
         self._slots: dict[threading.Thread, _Slot] = {}
         self._lasts_s: dict[int, float] = {}  # the mean of late of a task of each step, by its position
         self._serves: Engine | None = None
 
     def start(self, serve: Engine) -> None:
-        """Start the threads; each runs task bodies for `serve`."""
+        """Serve from now on: threads are opened as tasks come; each runs task bodies for `serve`."""
         # Celery would bind its tasks and make its backend on first use: two threads at once may see a task half bound,
         # and each of all that begin at once would make a backend of its own.
         app.finalize()
         _ = app.backend
         self._serves = serve
-        for _ in range(self.slots):
-            self._open_slot()
+        self._grow()
+
+    def _grow(self) -> None:
+        """Open one slot more if tasks wait and not all are open: the first call does not wait for the last thread."""
+        with self._growing:
+            if self._serves is not None and self._inbox and len(self._threads) < self.slots:
+                self._open_slot()
 
     def _open_slot(self) -> None:
         assert self._serves is not None
@@ -109,6 +115,8 @@ class Lane:
             while len(slot.rest) < most and self._plan_of(self._inbox[0]) is plan:
                 slot.rest.append(self._inbox.popleft())
         self._ring()
+        if len(self._threads) < self.slots:
+            self._grow()
         return list(slot.rest)
 
     def _most(self, plan: StepPlan) -> int:
@@ -169,6 +177,8 @@ class Lane:
             self._held[work.claim.id] = work
         self._inbox.extend((work.claim.id, work.claim.epoch) for work in works)
         self._ring()
+        if not self._threads:
+            self._grow()
 
     def get(self, task_id: int, epoch: int) -> Work | None:
         """The work of a task that is in flight under this epoch."""
@@ -189,10 +199,11 @@ class Lane:
             if work is not None and now - slot.began >= work.plan.timeout_s:
                 slot.given_up = True
                 hung.append(work)
-                del self._slots[thread]
-                self._threads.remove(thread)
                 self._inbox.extend(_emptied(slot.rest))
-                self._open_slot()
+                with self._growing:
+                    del self._slots[thread]
+                    self._threads.remove(thread)
+                    self._open_slot()
                 self._bell.put(True)
         return hung
 
@@ -209,6 +220,8 @@ class Lane:
 
     def stop(self, timeout_s: float) -> None:
         """End the threads after their present task; wait for them at most so long."""
+        with self._growing:
+            self._serves = None  # opens no more
         for _ in self._threads:
             self._bell.put(False)
         deadline = time.monotonic() + timeout_s

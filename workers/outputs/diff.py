@@ -77,7 +77,7 @@ def diff(rows: Repositories, document: Document, revisions: Sequence[Revision], 
     at_old = {item.identity: at for at, item in enumerate(old)}
     match = {at: at_old[item.identity] for at, item in enumerate(new) if item.identity in at_old}
     still = set(in_order(match, lambda at: new[at].weight))
-    sections = [Sections(tuple(rows.documents.sections(item.id))) for item in revisions]
+    sections = [Sections(rows.documents.sections(item.id)) for item in revisions]
     counts = dict.fromkeys(("kept", "edited", "moved", "added", "removed"), 0)
     changes: list[dict[str, Json]] = []
     for at, item in enumerate(new):
