@@ -151,6 +151,7 @@ class Job:
     resolved: dict[str, Json]
     priority: int
     retry_budget: int
+    caps: dict[str, int]  # max_calls, max_tokens, max_cost_micros: those that are set
     created_at: datetime
     finished_at: datetime | None
 
@@ -256,6 +257,7 @@ class NewAttempt(NamedTuple):
     message: str | None = None
     tokens_in: int = 0
     tokens_out: int = 0
+    cost_micros: int = 0
 
 
 @dataclass(slots=True)

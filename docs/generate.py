@@ -16,8 +16,9 @@ from typer.main import get_command
 
 from octavo.cli.exits import Exit
 from octavo.cli.main import app
+from pipeline.models.errors import POLICIES, TABLE
 from pipeline.settings import PREFIX, ModelProfile, Settings
-from pipeline.spec import GrainSpec, StepSpec
+from pipeline.spec import GrainSpec, SamplingSpec, StepSpec
 
 DOCS = Path(__file__).resolve().parent
 
@@ -51,8 +52,46 @@ SETTINGS = {
     "models": "Model profiles, one table `[models.NAME]` each; in the file only.",
 }
 PROFILE = {
-    "provider": "What kind of model it is.",
-    "slots": "Calls in flight at once.",
+    "provider": "`extractive` is built in, `mlx` runs a model in this process, `openai` asks a server.",
+    "slots": "Calls in flight at once; for `mlx` the size of a batch. Without it the cores, or 8.",
+    "model": "The name that the server knows, or for `mlx` a model's folder or its name on the hub.",
+    "base_url": "Where the server is, with its `/v1`. No redirect is followed.",
+    "api_key_env": "The variable that holds the key, here and wherever a worker runs.",
+    "api_key_keyring": "`SERVICE/USER` in the system's keyring, instead (`octavo[keyring]`).",
+    "identity": "What stands in keys instead of provider, model and host, or of a folder's fingerprint: pin it when "
+    "another server gives the same answers.",
+    "tokenizer": "The model's folder (tokenizer and chat template: exact counts), or a `tokenizer.json` (estimates).",
+    "token_factor": "The server's tokens for one of ours, where counts are estimates.",
+    "context_window": "Tokens of input and output together. Without it the model's config says, or 8192.",
+    "output_reserve": "Tokens of the window kept for the answer: `max_tokens`.",
+    "input_price": "Price of a million tokens read.",
+    "output_price": "Price of a million tokens written.",
+    "currency": "Of the prices.",
+    "limits": "A table as `[limits.NAME]` has them, for this profile, or the NAME of one that several share.",
+    "timeout_s": "Seconds that one call may take; a step's `timeout_s` goes before it where it is less.",
+    "connect_timeout_s": "Seconds to reach the server.",
+    "thinking": "Whether the model thinks before it answers (its template's `enable_thinking`), or how hard "
+    "(`reasoning_effort`). Without it the model's own way.",
+    "json_mode": "How JSON is asked for: `schema` and `object` where the server has such a response format, else the "
+    "schema in the `prompt`.",
+    "max_tokens_field": "What the server calls it.",
+    "system_role": "false for a model whose template takes no system message.",
+    "sampling": "A table of the fields below.",
+    "extra_body": "What else the server is sent with each request.",
+    "ca_file": "Certificates of a private authority. TLS is always verified.",
+    "adapters": "A folder of LoRA adapters.",
+}
+SAMPLING = {
+    "temperature": "0 takes the likeliest word each time.",
+    "top_p": "Only words that together have this probability.",
+    "top_k": "Only so many words.",
+    "min_p": "Only words of at least this part of the likeliest one's probability.",
+    "repetition_penalty": "Above 1, words just said are less likely.",
+    "presence_penalty": "The same, added.",
+    "frequency_penalty": "The same, for each time.",
+    "seed": "The same seed gives the same answer, where the server keeps to it.",
+    "stop": "Words that end the answer.",
+    "max_tokens": "Tokens of the answer at most, instead of the profile's `output_reserve`.",
 }
 GRAIN = {
     "name": "What the grain is called.",
@@ -72,6 +111,11 @@ STEP = {
     "timeout_s": "Seconds that one call may take.",
     "limits": "The `[limits.NAME]` of `octavo.toml` that hold its calls; without it those of its model's name.",
     "on_hole": "What a reduce does when chunks failed: go on and name them, wait for `octavo retry`, or fail.",
+    "on_overlong": "An input that does not fit the model's window is a hole, is split into parts whose outputs are "
+    "joined, or fails the job.",
+    "prompt": "For op `prompt`: a Jinja template with `{{ text }}` where the chunk is to stand.",
+    "json_schema": "For op `prompt`: the JSON schema of the answer; without it the answer is text.",
+    "sampling": "How the model chooses its words ([fields](models.md#sampling)); goes before the profile's.",
 }
 
 
@@ -161,22 +205,42 @@ def _values(field: dict[str, Any], schema: dict[str, Any]) -> str:
 
 def guide() -> str:
     """The text of docs/guide.md with its tables renewed."""
-    text = (DOCS / "guide.md").read_text(encoding="utf-8")
-    for name, made in {
+    made = {
         "settings": table(Settings, SETTINGS, variables=True),
-        "profile": table(ModelProfile, PROFILE),
         "grain": table(GrainSpec, GRAIN),
         "step": table(StepSpec, STEP),
-    }.items():
+    }
+    return renewed("guide.md", made)
+
+
+def models() -> str:
+    """The text of docs/models.md with its tables renewed."""
+    made = {"profile": table(ModelProfile, PROFILE), "sampling": table(SamplingSpec, SAMPLING), "errors": errors()}
+    return renewed("models.md", made)
+
+
+def errors() -> str:
+    """The named errors of calls and what is done about each."""
+    rows = ["| error | meaning | tried again | wait | counts against |", "|---|---|---|---|---|"]
+    for code, named in TABLE.items():
+        policy = POLICIES[named.kind]
+        rows.append(f"| `{code}` | {named.meaning} | {policy.again} | {policy.wait} | {policy.counts} |")
+    return "\n".join(rows)
+
+
+def renewed(page: str, tables: dict[str, str]) -> str:
+    """The text of a page, each table between its marks replaced."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    for name, made in tables.items():
         pattern = re.compile(rf"<!-- made: {name} -->\n.*?<!-- end -->", re.DOTALL)
         if not pattern.search(text):
-            raise DocsError(f"docs/guide.md has no place for the table {name!r}")
+            raise DocsError(f"docs/{page} has no place for the table {name!r}")
         before, after = pattern.split(text)[0], pattern.split(text)[-1]
         text = f"{before}<!-- made: {name} -->\n{made}\n<!-- end -->{after}"
     return text
 
 
-PAGES = {"cli.md": cli, "guide.md": guide}
+PAGES = {"cli.md": cli, "guide.md": guide, "models.md": models}
 
 if __name__ == "__main__":
     for name, made in PAGES.items():

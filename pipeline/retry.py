@@ -17,16 +17,45 @@ class ErrorClass(StrEnum):
     OVERLONG = "overlong"  # the input does not fit the window
     INVALID_OUTPUT = "invalid_output"  # truncated, empty, refused, not of the schema
     PERMANENT = "permanent"  # another try gives the same
+    STOP = "stop"  # no call can succeed until a person mends something: the key, the model's name, an unpaid bill
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Usage:
+    """What calls used: an answer that is no result was paid for too."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost_micros: int = 0
+    calls: int = 1  # requests to the model: an input that is split takes several
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            tokens_in=self.tokens_in + other.tokens_in,
+            tokens_out=self.tokens_out + other.tokens_out,
+            cost_micros=self.cost_micros + other.cost_micros,
+            calls=self.calls + other.calls,
+        )
 
 
 class CallError(ModelError):
-    """A call failed."""
+    """A call failed. `used` is what it cost all the same."""
 
-    def __init__(self, kind: ErrorClass, code: str, message: str, *, retry_after_ms: int | None = None) -> None:
-        super().__init__(message)
+    def __init__(
+        self,
+        kind: ErrorClass,
+        code: str,
+        message: str,
+        *,
+        retry_after_ms: int | None = None,
+        hint: str | None = None,
+        used: Usage | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint)
         self.kind = kind
         self.code = code
         self.retry_after_ms = retry_after_ms
+        self.used = used or Usage()
 
 
 class RateLimitedError(CallError):
@@ -53,10 +82,11 @@ class PermanentError(CallError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Decision:
-    """What becomes of a task after an error: try again at a time, or a hole."""
+    """What becomes of a task after an error: try again at a time, or a hole; `stop`: the job waits for a person."""
 
     again: bool
     not_before_ms: int | None = None
+    stop: bool = False
 
 
 BASE_MS = 500
@@ -68,8 +98,11 @@ def decide(error: CallError, *, attempt: int, attempts: int, now_ms: int, seed: 
 
     Transient errors wait exponentially with full jitter (Brooker, "Exponential Backoff and Jitter", AWS 2015): uniform
     in [0, min(cap, base × 2^(attempt−1))]; the jitter comes from `seed` and the attempt, so a test can repeat it.
-    A rate limit waits at least what the provider asked. Invalid output is re-asked at once.
+    A rate limit waits at least what the provider asked. Invalid output is re-asked at once. What a person must mend
+    first stops the job and counts against nothing.
     """
+    if error.kind is ErrorClass.STOP:
+        return Decision(again=True, stop=True)
     if error.kind in (ErrorClass.PERMANENT, ErrorClass.OVERLONG) or attempt >= attempts:
         return Decision(again=False)
     if error.kind is ErrorClass.INVALID_OUTPUT:

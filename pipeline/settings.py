@@ -7,24 +7,15 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from pipeline.errors import SettingsError
-from pipeline.spec import describe
+from pipeline.spec import SamplingSpec, describe
 
 FILE = "octavo.toml"
 PREFIX = "OCTAVO_"
-
-
-class ModelProfile(BaseModel):
-    """A model by name. Other providers come with the issue that builds them."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    provider: Literal["extractive"] = "extractive"
-    slots: Annotated[int, Field(ge=1, le=4096)] = Field(default_factory=lambda: os.cpu_count() or 1)  # calls at once
 
 
 class LimitsSpec(BaseModel):
@@ -36,6 +27,77 @@ class LimitsSpec(BaseModel):
     requests_per_minute: Annotated[int | None, Field(ge=1)] = None
     tokens_per_minute: Annotated[int | None, Field(ge=1)] = None
     window_s: Annotated[float, Field(gt=0, le=3600)] = 60  # the minute; tests shrink it
+
+
+class ModelProfile(BaseModel):
+    """A model by name."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    provider: Literal["extractive", "mlx", "openai"] = "extractive"
+    slots: Annotated[int | None, Field(ge=1, le=4096)] = None  # calls at once; None: as many as suit the provider
+    model: str | None = None
+    base_url: str | None = None
+    api_key_env: str | None = None  # never the key itself
+    api_key_keyring: Annotated[str | None, Field(pattern=r"^[^/]+/.+$")] = None
+    identity: str | None = None
+    tokenizer: str | None = None
+    token_factor: Annotated[float, Field(gt=0, le=20)] = 1.0
+    context_window: Annotated[int | None, Field(ge=64)] = None
+    output_reserve: Annotated[int, Field(ge=1)] = 1024
+    input_price: Annotated[float, Field(ge=0)] = 0.0
+    output_price: Annotated[float, Field(ge=0)] = 0.0
+    currency: str = "USD"
+    limits: LimitsSpec | str | None = None
+    timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 600
+    connect_timeout_s: Annotated[float, Field(gt=0, le=3600)] = 10
+    thinking: bool | Literal["low", "medium", "high"] | None = None
+    json_mode: Literal["prompt", "object", "schema"] = "prompt"
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    system_role: bool = True
+    sampling: SamplingSpec = SamplingSpec()
+    extra_body: dict[str, Any] = Field(default_factory=dict)
+    ca_file: Path | None = None
+    adapters: Path | None = None
+
+    @model_validator(mode="after")
+    def _fields_fit(self) -> ModelProfile:
+        if self.provider != "extractive" and not self.model:
+            raise ValueError(f"a profile of provider {self.provider!r} needs a model")
+        if self.provider == "openai":
+            _check_url(self.base_url)
+        for name, provider in _ONLY.items():
+            if self.provider != provider and name in self.model_fields_set:
+                raise ValueError(f"{name} is for provider {provider!r}, this one is {self.provider!r}")
+        if self.api_key_env and self.api_key_keyring:
+            raise ValueError("api_key_env and api_key_keyring are set, one is enough")
+        return self
+
+    @property
+    def calls_at_once(self) -> int:
+        """Slots: as set, else the cores for what computes here, eight for what waits for a server or makes batches."""
+        return self.slots or ((os.cpu_count() or 1) if self.provider == "extractive" else 8)
+
+
+_ONLY = {
+    "base_url": "openai", "api_key_env": "openai", "api_key_keyring": "openai", "ca_file": "openai",
+    "connect_timeout_s": "openai", "extra_body": "openai", "max_tokens_field": "openai", "adapters": "mlx",
+}  # fmt: skip
+
+
+def _check_url(url: str | None) -> None:
+    if not url:
+        raise ValueError("a profile of provider 'openai' needs a base_url, such as http://127.0.0.1:8080/v1")
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise ValueError(f"base_url is not a URL: {error}") from None
+    if parts.username or parts.password:
+        raise ValueError("base_url holds a name or password: name the key's variable in api_key_env instead")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("base_url must begin with http:// or https:// and name a host")
+    if parts.query or parts.fragment:
+        raise ValueError("base_url has a query or fragment: it is a server's address and a path, no more")
 
 
 class Settings(BaseModel):
@@ -100,6 +162,39 @@ def load(environ: Mapping[str, str], folder: Path, overrides: Mapping[str, Any])
 def current(overrides: Mapping[str, Any]) -> Settings:
     """The settings of this process."""
     return load(os.environ, Path.cwd(), overrides)
+
+
+def api_key(name: str, profile: ModelProfile) -> SecretStr | None:
+    """The key of a profile; None when it names none. Raises SettingsError when it is not where the profile says."""
+    if profile.api_key_env:
+        value = os.environ.get(profile.api_key_env, "").strip()
+        if not value:
+            raise SettingsError(
+                f"Model {name!r} takes its key from {profile.api_key_env}, which is not set",
+                hint=f"export {profile.api_key_env}=…, here and wherever a worker runs",
+            )
+        return SecretStr(value)
+    return _from_keyring(name, profile.api_key_keyring) if profile.api_key_keyring else None
+
+
+def _from_keyring(name: str, place: str) -> SecretStr:
+    service, _, user = place.partition("/")
+    try:
+        import keyring
+    except ImportError as error:
+        raise SettingsError(
+            f"Model {name!r} takes its key from a keyring, and the package keyring is not installed",
+            hint="pip install 'octavo[keyring]'",
+        ) from error
+    try:
+        value = keyring.get_password(service, user)
+    except Exception as error:  # back ends of keyring raise errors of their own
+        raise SettingsError(f"The keyring can not be asked for {place!r}: {type(error).__name__}: {error}") from error
+    if not value:
+        raise SettingsError(
+            f"The keyring has no key {place!r} for model {name!r}", hint=f"keyring set {service} {user}"
+        )
+    return SecretStr(value)
 
 
 def _from_file(path: Path) -> dict[str, Any]:

@@ -33,6 +33,27 @@ class GrainSpec(BaseModel):
         return self
 
 
+class SamplingSpec(BaseModel):
+    """How a language model chooses its words. What is not set is not sent."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    temperature: Annotated[float | None, Field(ge=0, le=10)] = None
+    top_p: Annotated[float | None, Field(gt=0, le=1)] = None
+    top_k: Annotated[int | None, Field(ge=1)] = None
+    min_p: Annotated[float | None, Field(ge=0, le=1)] = None
+    repetition_penalty: Annotated[float | None, Field(gt=0, le=10)] = None
+    presence_penalty: Annotated[float | None, Field(ge=-2, le=2)] = None
+    frequency_penalty: Annotated[float | None, Field(ge=-2, le=2)] = None
+    seed: Annotated[int | None, Field(ge=0, lt=2**63)] = None
+    stop: tuple[str, ...] | None = None
+    max_tokens: Annotated[int | None, Field(ge=1)] = None  # of the answer; without it the profile's output_reserve
+
+    def sent(self) -> dict[str, Any]:
+        """What is set, as plain JSON."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+
 class StepSpec(BaseModel):
     """One step: a map over chunks, or a reduce (merge, fold) over outputs."""
 
@@ -49,6 +70,10 @@ class StepSpec(BaseModel):
     timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 600
     limits: str | None = None  # [limits.NAME] of octavo.toml that hold its calls; None: those of its model's name
     on_hole: Literal["wait", "fail", "continue"] = "continue"
+    on_overlong: Literal["quarantine", "split", "fail"] = "quarantine"  # an input that does not fit the model's window
+    prompt: str | None = None  # a template, for op "prompt"
+    json_schema: dict[str, Any] | None = None  # of the answer, for op "prompt"
+    sampling: SamplingSpec | None = None  # goes before the profile's
 
 
 class PipelineSpec(BaseModel):

@@ -13,8 +13,8 @@ from db.database import Database, Repositories
 from db.errors import DatabaseBusyError, DatabaseUnreachableError
 from db.values import Counts, NewAttempt
 from pipeline.errors import OctavoError, StorageError
-from pipeline.retry import Decision, decide
-from pipeline.states import Outcome
+from pipeline.retry import Decision, ErrorClass, Usage, decide
+from pipeline.states import JOB_ENDED, JobState, Outcome
 from workers import failpoints
 from workers.clock import now_ms
 from workers.execute import Done, Failed, Returned, Work
@@ -81,11 +81,25 @@ class _Budgets:
 def _settle(rows: Repositories, owner: str, item: Failed, budgets: _Budgets) -> NewAttempt:
     claim = item.work.claim
     decision = _decision(item)
+    if decision.stop:
+        return _stop(rows, owner, item)
     if decision.again and budgets.spend(item.work.step.job_id):
         rows.tasks.again([claim.id], not_before_ms=decision.not_before_ms, code=item.error.code)
         return _attempt(owner, item, Outcome.RETRY)
     rows.tasks.fail([claim.id], item.error.code)
+    if item.error.kind is ErrorClass.OVERLONG and item.work.plan.on_overlong == "fail":
+        reason = f"step {item.work.plan.name}: {item.error.message}"
+        rows.jobs.move(item.work.step.job_id, to=JobState.FAILED, reason=reason, unless=JOB_ENDED)
     return _attempt(owner, item, Outcome.FAILED)
+
+
+def _stop(rows: Repositories, owner: str, item: Failed) -> NewAttempt:
+    """No call of this job can succeed now: the task is as if never taken, the job waits for a person."""
+    rows.tasks.give_back([item.work.claim.id], code=item.error.code)
+    hint = f" ({item.error.hint})" if item.error.hint else ""
+    reason = f"{item.error.code}: {item.error.message}{hint}"
+    rows.jobs.move(item.work.step.job_id, to=JobState.PAUSED, reason=reason, unless=(*JOB_ENDED, JobState.PAUSED))
+    return _attempt(owner, item, Outcome.RETURNED)
 
 
 def _decision(item: Failed) -> Decision:
@@ -98,6 +112,7 @@ def _attempt(owner: str, item: Ended, outcome: Outcome) -> NewAttempt:
     claim = item.work.claim
     error = item.error if isinstance(item, Failed) else None
     code = item.reason if isinstance(item, Returned) else error.code if error else None
+    used = _used(item)
     return NewAttempt(
         task_id=claim.id,
         number=claim.attempt,
@@ -108,9 +123,22 @@ def _attempt(owner: str, item: Ended, outcome: Outcome) -> NewAttempt:
         outcome=outcome,
         error_code=code,
         message=error.message if error else None,
-        tokens_in=item.result.tokens_in if isinstance(item, Done) else 0,
-        tokens_out=item.result.tokens_out if isinstance(item, Done) else 0,
+        tokens_in=used.tokens_in,
+        tokens_out=used.tokens_out,
+        cost_micros=used.cost_micros,
     )
+
+
+def _used(item: Ended) -> Usage:
+    """What an attempt used: one that gave no result was paid for too."""
+    if isinstance(item, Done):
+        found = item.result
+        return Usage(
+            tokens_in=found.tokens_in, tokens_out=found.tokens_out, cost_micros=found.cost_micros, calls=item.calls
+        )
+    if isinstance(item, Failed):
+        return item.error.used
+    return Usage(calls=int(item.called))
 
 
 def _counts(live: Sequence[Ended], again: Set[int]) -> dict[int, Counts]:
@@ -119,12 +147,12 @@ def _counts(live: Sequence[Ended], again: Set[int]) -> dict[int, Counts]:
         step = counts.setdefault(item.work.step.id, Counts())
         if isinstance(item, Returned) and not item.called:
             continue
-        step.calls += 1
+        used = _used(item)
+        step.calls += used.calls
         step.busy_ms += item.ended_ms - item.started_ms
-        if isinstance(item, Done):
-            step.tokens_in += item.result.tokens_in
-            step.tokens_out += item.result.tokens_out
-            step.cost_micros += item.result.cost_micros
+        step.tokens_in += used.tokens_in
+        step.tokens_out += used.tokens_out
+        step.cost_micros += used.cost_micros
         step.retries += item.work.claim.id in again
     return counts
 

@@ -12,7 +12,7 @@ from db.database import Database
 from db.layout import unpack
 from db.values import Claim, NewResult, Step
 from pipeline import canonical
-from pipeline.errors import OctavoError
+from pipeline.errors import OctavoError, SettingsError
 from pipeline.models.protocol import Answer, Request
 from pipeline.ops.kinds import FoldOp, MapOp, MergeOp
 from pipeline.ops.registry import Registry
@@ -51,6 +51,7 @@ class Done:
     result: NewResult
     started_ms: int
     ended_ms: int
+    calls: int = 1  # requests to the model
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +79,8 @@ class Returned:
 class Guard(Protocol):
     """What stands before a call (workers.gate)."""
 
-    def enter(self, work: Work) -> Permit | Wait | None:
-        """A permit, None where none is needed, or how long to wait."""
+    def enter(self, work: Work, tokens: int) -> Permit | Wait | None:
+        """A permit for a call that may use so many tokens, None where none is needed, or how long to wait."""
 
     def leave(self, permit: Permit, *, tokens: int, error: CallError | None) -> bool:
         """Give a permit back; says whether the provider is down."""
@@ -195,6 +196,11 @@ def _returned(work: Work, started: int, wait_ms: int, reason: str, *, called: bo
     return Returned(work, now + wait_ms, f"{WAITS}{reason}", called, started, now)
 
 
+def _unset(error: SettingsError) -> CallError:
+    """What this process's settings do not allow: another try here gives the same, so the job waits for a person."""
+    return CallError(ErrorClass.STOP, "model_settings", error.message, hint=error.hint)
+
+
 class Executor:
     """Runs work. Safe to call from many threads."""
 
@@ -215,16 +221,21 @@ class Executor:
     def _guarded(self, work: Work, guard: Guard) -> Done | Failed | Returned:
         started = now_ms()
         try:
-            permit = guard.enter(work)
+            tokens = self._reserve(work)
+            permit = guard.enter(work, tokens)
         except CallError as error:
             return Failed(work, error, started, now_ms())
+        except SettingsError as error:
+            return Failed(work, _unset(error), started, now_ms())
         if isinstance(permit, Wait):
             return _returned(work, started, permit.ms, permit.reason, called=False)
         outcome = self._done(work)
         if permit is not None:
             failed = outcome.error if isinstance(outcome, Failed) else None
             used = outcome.result.tokens_in + outcome.result.tokens_out if isinstance(outcome, Done) else 0
-            if guard.leave(permit, tokens=used or work.tokens, error=failed):
+            if failed is not None:
+                used = failed.used.tokens_in + failed.used.tokens_out
+            if guard.leave(permit, tokens=used or tokens, error=failed):
                 return _returned(work, started, DOWN_MS, "circuit", called=True)
         return outcome
 
@@ -234,9 +245,11 @@ class Executor:
             failpoints.reached("call.before")
             answer = self._answer(work)
             failpoints.reached("call.after")
-            return Done(work, self._result(work, answer, started), started, now_ms())
+            return Done(work, self._result(work, answer, started), started, now_ms(), answer.calls)
         except CallError as error:
             failure = error
+        except SettingsError as error:
+            failure = _unset(error)
         except OctavoError as error:
             failure = CallError(ErrorClass.INVALID_OUTPUT, "bad_output", error.message)
         except MemoryError:
@@ -250,17 +263,16 @@ class Executor:
 
     def _answer(self, work: Work) -> Answer:
         op = work.plan.op
+        if not isinstance(op, MergeOp) and op.run is None:
+            return self._ask(work)
         if isinstance(op, MapOp):
-            if op.run is None:
-                return self._ask(work, text=work.text)
+            assert op.run is not None
             params = dict(work.plan.params) | ({"before": canonical.loads(work.children[0])} if work.children else {})
             return Answer(output=op.run(work.text or "", params), tokens_in=0)
         children = [canonical.loads(child) for child in work.children]
         if isinstance(op, FoldOp):
-            params = op.node_params(work.plan.params, top=work.top)
-            if op.run is None:
-                return self._ask(work, children=children, params=params)
-            return Answer(output=op.run(children, params))
+            assert op.run is not None
+            return Answer(output=op.run(children, op.node_params(work.plan.params, top=work.top)))
         return Answer(output=OpOutput(value=self._merge(op, work, children)))
 
     @staticmethod
@@ -269,23 +281,32 @@ class Executor:
             return op.resolve([op.summarize(child) for child in children], work.plan.params)
         return op.merge(children, work.plan.params)
 
-    def _ask(
-        self,
-        work: Work,
-        *,
-        text: str | None = None,
-        children: Sequence[Json] = (),
-        params: dict[str, Json] | None = None,
-    ) -> Answer:
+    def _reserve(self, work: Work) -> int:
+        """Tokens that the call may use, to be asked of the limits."""
+        if work.plan.model is None:
+            return work.tokens
+        return self._models.model(work.plan.model).reserve(self._request(work))
+
+    def _ask(self, work: Work) -> Answer:
         assert work.plan.model is not None
-        request = Request(
-            op=work.plan.op.name,
-            params=work.plan.params if params is None else params,
-            text=text,
-            children=children,
+        return self._models.model(work.plan.model).answer(self._request(work))
+
+    @staticmethod
+    def _request(work: Work) -> Request:
+        op, plan = work.plan.op, work.plan
+        params = op.node_params(plan.params, top=work.top) if isinstance(op, FoldOp) else plan.params
+        return Request(
+            op=op.name,
+            params=params,
+            text=work.text,
+            children=[canonical.loads(child) for child in work.children],
             tokens=work.tokens,
+            ask=None if isinstance(op, MergeOp) else op.ask,
+            sent=plan.sent,
+            attempt=work.claim.attempt - work.claim.losses,
+            timeout_s=plan.timeout_s,
+            split=plan.on_overlong == "split",
         )
-        return self._models.model(work.plan.model).answer(request)
 
     @staticmethod
     def _result(work: Work, answer: Answer, started: int) -> NewResult:

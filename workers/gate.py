@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pipeline.models.errors import DOWN_CODES
 from pipeline.retry import CallError, ErrorClass
 from workers.execute import Work
 from workers.governor.port import (
@@ -28,8 +29,6 @@ PATIENCE_S = 1.0  # a slot waits at most so long; then its task goes back, and t
 SHORTEST_S = 0.01
 AWAY = Wait(ms=1_000, reason=Reason.CONCURRENCY)  # the governor itself does not answer
 
-DOWN_CODES = frozenset({"provider_down", "timeout", "connection"})
-
 
 @dataclass(frozen=True, slots=True)
 class Gate:
@@ -39,14 +38,14 @@ class Gate:
     limits: Mapping[str, Limits]
     owner: str
 
-    def enter(self, work: Work) -> Permit | Wait | None:
+    def enter(self, work: Work, tokens: int) -> Permit | Wait | None:
         """A permit, None for work that needs none, or how long to wait and why. Raises CallError when overlong."""
         name = work.plan.limits
         if name is None or name not in self.limits:
             return None
         until = time.monotonic() + PATIENCE_S
         while True:
-            found = self._ask(name, work)
+            found = self._ask(name, work, tokens)
             if isinstance(found, Permit):
                 return found
             left = until - time.monotonic()
@@ -54,9 +53,9 @@ class Gate:
                 return found
             time.sleep(min(left, max(SHORTEST_S, found.ms / 1000)))
 
-    def _ask(self, name: str, work: Work) -> Permit | Wait:
+    def _ask(self, name: str, work: Work, tokens: int) -> Permit | Wait:
         try:
-            return self.governor.acquire(name, str(work.step.job_id), max(1, work.tokens), owner=self.owner)
+            return self.governor.acquire(name, str(work.step.job_id), max(1, tokens), owner=self.owner)
         except TooManyTokensError as error:
             raise CallError(ErrorClass.OVERLONG, "over_limit", error.message) from error
         except GovernorUnavailableError:

@@ -17,7 +17,8 @@ import time
 from typing import IO
 
 from pipeline import canonical
-from pipeline.models.protocol import Answer, Model, Request
+from pipeline.models.protocol import Answer, Model, OwnPrompt, Request, Sent
+from pipeline.ops.kinds import Asking, Params
 from pipeline.ops.values import Json, OpOutput, Span
 from pipeline.retry import CallError, ErrorClass
 
@@ -92,9 +93,17 @@ class OffloadedModel:
         self.slots = model.slots
         self.window = model.window
 
-    def knows(self, op: str) -> bool:
+    def knows(self, op: Asking) -> bool:
         """Can the model answer this op?"""
         return self._model.knows(op)
+
+    def sends(self, op: Asking, params: Params, own: OwnPrompt) -> Sent | None:
+        """As the model says."""
+        return self._model.sends(op, params, own)
+
+    def reserve(self, request: Request) -> int:
+        """As the model says."""
+        return self._model.reserve(request)
 
     def answer(self, request: Request) -> Answer:
         """Answer, or raise CallError; `model_crashed` when the child died of it."""

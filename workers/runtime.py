@@ -13,7 +13,7 @@ from db.version import is_current
 from pipeline.errors import SettingsError, StorageError
 from pipeline.models.protocol import Model
 from pipeline.ops import registry
-from pipeline.settings import Settings
+from pipeline.settings import LimitsSpec, Settings
 from pipeline.spec import GrainSpec
 from pipeline.split.grain import Grain
 from workers import failpoints
@@ -24,7 +24,6 @@ from workers.governor.redis import RedisGovernor
 from workers.governor.rules import Tuning
 from workers.ingest.ingest import Cutting
 from workers.locks import ProcessLock
-from workers.offload import OffloadedModel
 
 
 class UnknownModelError(SettingsError):
@@ -75,18 +74,45 @@ class Runtime:
                 raise UnknownModelError(
                     f"There is no model {name!r}", hint=f"known: {known}; others stand in octavo.toml"
                 )
-            from pipeline.models.builtin import ExtractiveModel  # its word statistics take a while to load
+            from workers.models.make import make_model  # what makes a model takes a while to load
 
-            self._models[name] = OffloadedModel(ExtractiveModel(profile.slots))
+            self._models[name] = make_model(name, profile, self.settings.state)
         return self._models[name]
 
     def limited(self) -> Collection[str]:
         """The names of the limits that are set."""
-        return self.settings.limits.keys()
+        return self._limits.keys()
+
+    def limits_of(self, model: str) -> str | None:
+        """The name of the limits that hold a model's calls, if any do."""
+        profile = self.settings.models.get(model)
+        if profile is not None and isinstance(profile.limits, str):
+            return profile.limits
+        return model if model in self._limits else None
+
+    @cached_property
+    def _limits(self) -> dict[str, Limits]:
+        """Limits by name: those that stand by themselves, and those of profiles, by the profile's name.
+
+        A model that answers over a network has limits even where its profile sets none: without a number, they still
+        make its calls wait when the provider says so or is down.
+        """
+        found = {name: Limits(**spec.model_dump()) for name, spec in self.settings.limits.items()}
+        for name, profile in self.settings.models.items():
+            if isinstance(profile.limits, LimitsSpec):
+                found[name] = Limits(**profile.limits.model_dump())
+            elif isinstance(profile.limits, str) and profile.limits not in found:
+                raise SettingsError(
+                    f"Model {name!r} names limits {profile.limits!r}",
+                    hint=f"set [limits.{profile.limits}] in octavo.toml",
+                )
+            elif profile.provider == "openai" and profile.limits is None:
+                found.setdefault(name, Limits())
+        return found
 
     def gate(self, owner: str) -> Gate:
         """What stands before governed calls: shared by all workers over Redis, or of this process."""
-        limits = {name: Limits(**spec.model_dump()) for name, spec in self.settings.limits.items()}
+        limits = self._limits
         tuning = Tuning(lease_s=self.settings.lease_s)
         governor: Governor
         if self.settings.distributed:
@@ -112,8 +138,9 @@ class Runtime:
     def close(self) -> None:
         """Let go of the database, the models' processes and the lock."""
         for model in self._models.values():
-            if isinstance(model, OffloadedModel):
-                model.close()
+            close = getattr(model, "close", None)
+            if close is not None:
+                close()
         if "database" in self.__dict__:
             self.database.close()
         if "lock" in self.__dict__:

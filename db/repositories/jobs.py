@@ -58,6 +58,7 @@ class JobRepository:
         selection_sha256: bytes,
         resolved: dict[str, Json],
         retry_budget: int,
+        caps: Mapping[str, int] | None = None,
     ) -> None:
         """Store a job over (document, revision) pairs, in order."""
         self._connection.execute(
@@ -69,6 +70,7 @@ class JobRepository:
                 resolved=resolved,
                 priority=0,
                 retry_budget=retry_budget,
+                caps=dict(caps or {}),
                 created_at=datetime.now(UTC),
             )
         )
@@ -122,6 +124,10 @@ class JobRepository:
         finished = None if to in JOB_ACTIVE else datetime.now(UTC)
         done = self._connection.execute(statement.values(state=to, reason=reason, finished_at=finished))
         return done.rowcount == 1
+
+    def cap(self, job_id: UUID, caps: Mapping[str, int]) -> None:
+        """Change what a job may spend."""
+        self._connection.execute(update(JobRow).where(JobRow.id == job_id).values(caps=dict(caps)))
 
     def prioritize(self, job_id: UUID, priority: int) -> None:
         """Change a job's priority."""
@@ -212,6 +218,7 @@ def _job(row: Row[Any]) -> Job:
         resolved=row.resolved,
         priority=row.priority,
         retry_budget=row.retry_budget,
+        caps=row.caps,
         created_at=row.created_at,
         finished_at=row.finished_at,
     )

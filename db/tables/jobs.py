@@ -36,6 +36,7 @@ class JobRow(Base):
     resolved: Mapped[dict[str, object]] = mapped_column(JSON)  # ops, versions and model identities, resolved once
     priority: Mapped[int]
     retry_budget: Mapped[int]  # attempts beyond the first that the whole job may spend
+    caps: Mapped[dict[str, int]] = mapped_column(JSON)  # max_calls, max_tokens, max_cost_micros: those that are set
     created_at: Mapped[datetime]
     finished_at: Mapped[datetime | None]
 
@@ -157,3 +158,4 @@ class AttemptRow(Base):
     message: Mapped[Said | None]
     tokens_in: Mapped[Big]
     tokens_out: Mapped[Big]
+    cost_micros: Mapped[Big]

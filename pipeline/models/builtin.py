@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import cast
 
+from pipeline.errors import PipelineError
 from pipeline.models import extractive
-from pipeline.models.protocol import Answer, Request
+from pipeline.models.protocol import Answer, OwnPrompt, Request
+from pipeline.ops.kinds import Asking, Params
 from pipeline.ops.values import OpOutput
 from pipeline.retry import CallError, ErrorClass
 
@@ -52,9 +54,21 @@ class ExtractiveModel:
             raise CallError(ErrorClass.PERMANENT, "unknown_op", f"The extractive model does not know op {request.op!r}")
         return Answer(output=found(request), tokens_in=request.tokens)
 
-    def knows(self, op: str) -> bool:
+    def knows(self, op: Asking) -> bool:
         """Is it one of the built-in text ops?"""
-        return op in _ANSWERS
+        return op.name in _ANSWERS
+
+    def sends(self, _op: Asking, _params: Params, own: OwnPrompt) -> None:
+        """It is sent the text and no prompt. Raises PipelineError when the step has one."""
+        if own.prompt or own.schema is not None or own.sampling:
+            raise PipelineError(
+                f"{own.where} has a prompt, a schema or sampling, and the extractive model takes none",
+                hint="name a model of octavo.toml with --model, or as model in the step",
+            )
+
+    def reserve(self, request: Request) -> int:
+        """The tokens of the text."""
+        return request.tokens
 
     @staticmethod
     def ops() -> Sequence[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
-from pipeline.ops.kinds import Params
+from pipeline.ops.asking import Ask
+from pipeline.ops.kinds import Asking, Params
 from pipeline.ops.values import Json, OpOutput
 
 
@@ -17,8 +18,22 @@ class Request:
     op: str
     params: Params
     text: str | None = None
-    children: Sequence[Json] = ()
+    children: Sequence[Json] = ()  # of a map after a map: the one output it comes after
     tokens: int = 0  # of the text, by the grain's tokenizer
+    ask: Ask | None = None  # how a language model is asked
+    sent: Sent | None = None  # what the job resolved of that when it was planned
+    attempt: int = 1
+    timeout_s: float = 600
+    split: bool = False  # an input that is too long is cut into parts
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sent:
+    """What a language model is sent beside its input: part of the key, so resolved once, when the job is planned."""
+
+    prompt: str  # the op's template
+    schema: Json
+    params: Mapping[str, Json] = field(default_factory=dict)  # sampling, max_tokens, thinking, form of the answer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,6 +44,7 @@ class Answer:
     tokens_in: int = 0
     tokens_out: int = 0
     cost_micros: int = 0
+    calls: int = 1
 
 
 class Model(Protocol):
@@ -42,5 +58,22 @@ class Model(Protocol):
     def answer(self, request: Request) -> Answer:
         """Answer, or raise pipeline.retry.CallError with the class of what went wrong."""
 
-    def knows(self, op: str) -> bool:
+    def knows(self, op: Asking) -> bool:
         """Can it answer this op?"""
+
+    def sends(self, op: Asking, params: Params, own: OwnPrompt) -> Sent | None:
+        """What goes into the keys of a step beside op and parameters. Raises PipelineError for what can not be."""
+
+    def reserve(self, request: Request) -> int:
+        """Tokens, input and output, that the answer may use at most: what a limit is asked for before the call."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OwnPrompt:
+    """What a pipeline's step says itself about how a model is asked."""
+
+    where: str  # the step, for errors
+    prompt: str | None = None
+    schema: Json = None
+    sampling: Mapping[str, Json] = field(default_factory=dict)
+    split: bool = False

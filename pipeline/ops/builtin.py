@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from pipeline.ops.kinds import FoldOp, MapOp, MergeOp, Op
+from pipeline.ops.llm import extraction, summaries
+from pipeline.ops.llm.others import CLASSIFY, PROMPT, TRANSLATE
 from pipeline.reduce import glossary
 
-SUMMARIZE = MapOp(name="summarize", version=1, defaults={"sentences": 5})
-EXTRACT = MapOp(name="extract", version=1)
-FOLD_SUMMARY = FoldOp(name="fold_summary", version=1, defaults={"sentences": 6, "top_sentences": 16}, output="summary")
-OUTLINE = FoldOp(name="outline", version=1, defaults={"terms": 5}, output="outline")
+SUMMARIZE = MapOp(name="summarize", version=1, defaults={"sentences": 5}, ask=summaries.SUMMARIZE)
+EXTRACT = MapOp(name="extract", version=1, ask=extraction.EXTRACT)
+FOLD_SUMMARY = FoldOp(
+    name="fold_summary",
+    version=1,
+    defaults={"sentences": 6, "top_sentences": 16},
+    output="summary",
+    ask=summaries.FOLD_SUMMARY,
+)
+OUTLINE = FoldOp(name="outline", version=1, defaults={"terms": 5}, output="outline", ask=summaries.OUTLINE)
 GLOSSARY = MergeOp(
     name="glossary",
     version=glossary.GLOSSARY_VERSION,
@@ -19,4 +27,4 @@ GLOSSARY = MergeOp(
     output="glossary",
 )
 
-BUILTIN: tuple[Op, ...] = (SUMMARIZE, EXTRACT, FOLD_SUMMARY, OUTLINE, GLOSSARY)
+BUILTIN: tuple[Op, ...] = (SUMMARIZE, EXTRACT, FOLD_SUMMARY, OUTLINE, GLOSSARY, TRANSLATE, CLASSIFY, PROMPT)

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pipeline.errors import PipelineError
+from pipeline.ops.asking import Ask
+from pipeline.ops.asking import Params as Params
 from pipeline.ops.values import Json, OpOutput
-
-Params = Mapping[str, Json]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MapOp:
-    """Takes one chunk's text. With `run` None the step's model answers."""
+    """Takes one chunk's text. With `run` None the step's model answers; `ask` is how a language model is asked."""
 
     name: str
     version: int | str
@@ -21,6 +21,8 @@ class MapOp:
     run: Callable[[str, Params], OpOutput] | None = None
     output: str = "chunks"  # how a pipeline that ends here is shown
     batch: int = 1  # tasks that one message may ring for; more than one where a call is cheaper than a message
+    ask: Ask | None = None
+    free: bool = False  # takes parameters of any name, for a prompt of the user's own
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,6 +37,7 @@ class FoldOp:
     defaults: Params = field(default_factory=dict)
     run: Callable[[Sequence[Json], Params], OpOutput] | None = None
     output: str = "fold"
+    ask: Ask | None = None
 
     def node_params(self, params: Params, *, top: bool) -> dict[str, Json]:
         """The parameters of one node: those of the book's own node where `top`."""
@@ -66,6 +69,7 @@ class MergeOp:
 
 
 Op = MapOp | FoldOp | MergeOp
+Asking = MapOp | FoldOp  # those that may ask a model
 
 _KIND_NAMES: dict[type, str] = {MapOp: "map", FoldOp: "fold", MergeOp: "merge"}
 
@@ -77,6 +81,11 @@ def kind_of(op: Op) -> str:
 
 def checked_params(op: Op, params: Params) -> dict[str, Json]:
     """The op's defaults with the step's parameters over them. Raises PipelineError for one the op does not know."""
+    if isinstance(op, MapOp) and op.free:
+        for name in params:
+            if not name.isidentifier():
+                raise PipelineError(f"Parameter {name!r} of op {op.name!r} is no name that a prompt can use")
+        return dict(op.defaults) | dict(params)
     for name, value in params.items():
         if name not in op.defaults:
             allowed = ", ".join(sorted(op.defaults)) or "none"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from db.values import Job
 from pipeline.errors import PipelineError
 from pipeline.keys import Identity, KeyMaker
-from pipeline.models.protocol import Model
+from pipeline.models.llm.fence import FIXED
+from pipeline.models.protocol import Model, OwnPrompt, Sent
 from pipeline.ops.kinds import FoldOp, MergeOp, Op, checked_params
 from pipeline.ops.registry import Registry
 from pipeline.ops.values import Json
@@ -37,29 +38,28 @@ class StepPlan:
     timeout_s: float
     on_hole: str
     limits: str | None  # the limits that hold its calls, by name
+    on_overlong: str = "quarantine"
+    sent: Sent | None = None  # what a language model is sent beside its input
 
     @property
     def lane(self) -> str:
         """Which pool of slots it runs on."""
         return self.model or LOCAL
 
-    def identity(self, **more: Json) -> Identity:
-        """What goes into the keys of its nodes."""
-        return Identity(
-            op=self.op.name, version=self.op.version, model=self.model_identity, params=dict(self.params) | more
-        )
+    def identity(self, *, top: bool = False, **more: Json) -> Identity:
+        """What goes into the keys of its nodes; of a fold's `top` nodes."""
+        params = self.op.node_params(self.params, top=top) if isinstance(self.op, FoldOp) else dict(self.params)
+        plain = Identity(op=self.op.name, version=self.op.version, model=self.model_identity, params=params | more)
+        if self.sent is None:
+            return plain
+        # No parameter of an op has a hyphen in its name.
+        llm = {"llm-sent": dict(self.sent.params)}
+        prompt = f"{FIXED}\n{self.sent.prompt}"
+        return replace(plain, prompt=prompt, schema=self.sent.schema, params=dict(plain.params) | llm)
 
     def keys(self, *, top: bool = False, **more: Json) -> KeyMaker:
         """The maker of its keys; of a fold's `top` nodes, or of a merge's `node` kinds."""
-        if isinstance(self.op, FoldOp):
-            identity = Identity(
-                op=self.op.name,
-                version=self.op.version,
-                model=self.model_identity,
-                params=self.op.node_params(self.params, top=top),
-            )
-            return KeyMaker(identity)
-        return KeyMaker(self.identity(**more))
+        return KeyMaker(self.identity(top=top, **more))
 
 
 class Models(Protocol):
@@ -71,6 +71,9 @@ class Models(Protocol):
     def limited(self) -> Collection[str]:
         """The names of the limits that are set."""
 
+    def limits_of(self, model: str) -> str | None:
+        """The limits that hold a model's calls, by name."""
+
 
 def resolve(spec: PipelineSpec, ops: Registry, models: Models, default_model: str) -> list[dict[str, Json]]:
     """The steps of a pipeline with ops, versions, models' identities and parameters, as plain JSON for the job's row.
@@ -81,6 +84,8 @@ def resolve(spec: PipelineSpec, ops: Registry, models: Models, default_model: st
     for position, step in enumerate(spec.step):
         op = ops.get(step.op, step.kind)
         model = _model(step, op, models, default_model)
+        params = checked_params(op, step.params)
+        sent = _sends(step, op, model, params)
         source = spec.source_of(position)
         skip = set(step.skip) | (set(resolved[source]["skip"]) if source is not None else set())
         resolved.append(
@@ -92,13 +97,15 @@ def resolve(spec: PipelineSpec, ops: Registry, models: Models, default_model: st
                 "model": model.name if model else None,
                 "model_identity": model.identity if model else None,
                 "window": model.window if model else 1_000_000_000,
-                "params": checked_params(op, step.params),
+                "params": params,
                 "source": source,
                 "skip": sorted(skip),
                 "attempts": step.attempts,
                 "timeout_s": step.timeout_s,
                 "on_hole": step.on_hole,
                 "limits": _limits(step, model, models),
+                "on_overlong": step.on_overlong,
+                "sent": None if sent is None else {"prompt": sent.prompt, "schema": sent.schema, "params": sent.params},
             }
         )
     return resolved
@@ -110,9 +117,26 @@ def _model(step: StepSpec, op: Op, models: Models, default: str) -> Model | None
             raise PipelineError(f"Step {step.name!r} names model {step.model!r}, but op {op.name!r} asks none")
         return None
     model = models.model(step.model or default)
-    if not model.knows(op.name):
-        raise PipelineError(f"Model {model.name!r} does not know op {op.name!r}")
+    if not model.knows(op):
+        raise PipelineError(
+            f"Model {model.name!r} does not know op {op.name!r}", hint="--model, or model in the step, names another"
+        )
     return model
+
+
+def _sends(step: StepSpec, op: Op, model: Model | None, params: Mapping[str, Json]) -> Sent | None:
+    own = OwnPrompt(
+        where=f"Step {step.name!r}",
+        prompt=step.prompt,
+        schema=step.json_schema,
+        sampling={} if step.sampling is None else step.sampling.sent(),
+        split=step.on_overlong == "split",
+    )
+    if model is None or isinstance(op, MergeOp):
+        if own.prompt or own.schema is not None or own.sampling:
+            raise PipelineError(f"{own.where} has a prompt, a schema or sampling, but op {op.name!r} asks no model")
+        return None
+    return model.sends(op, params, own)
 
 
 def _limits(step: StepSpec, model: Model | None, models: Models) -> str | None:
@@ -123,7 +147,7 @@ def _limits(step: StepSpec, model: Model | None, models: Models) -> str | None:
         raise PipelineError(
             f"Step {step.name!r} names limits {step.limits!r}", hint=f"[limits.NAME] in octavo.toml: {allowed}"
         )
-    return step.limits or (model.name if model and model.name in known else None)
+    return step.limits or (models.limits_of(model.name) if model else None)
 
 
 def step_plans(job: Job, ops: Registry) -> list[StepPlan]:
@@ -158,4 +182,6 @@ def _step_plan(position: int, step: Mapping[str, Any], ops: Registry) -> StepPla
         timeout_s=step["timeout_s"],
         on_hole=step["on_hole"],
         limits=step["limits"],
+        on_overlong=step.get("on_overlong", "quarantine"),
+        sent=Sent(**step["sent"]) if step.get("sent") else None,
     )

@@ -144,8 +144,14 @@ class _Model:
     def answer(self, request: object) -> object:
         raise NotImplementedError
 
-    def knows(self, op: str) -> bool:
+    def knows(self, op: object) -> bool:
         return True
+
+    def sends(self, op: object, params: object, own: object) -> None:
+        return None
+
+    def reserve(self, request: object) -> int:
+        raise NotImplementedError
 
 
 class _Models:
@@ -159,6 +165,9 @@ class _Models:
 
     def limited(self) -> list[str]:
         return ["api"]
+
+    def limits_of(self, model: str) -> None:
+        return None
 
 
 TOY = MapOp(name="toy", version=1, defaults={"share": 1.0, "count": 5, "word": "x", "flag": False})

@@ -56,6 +56,9 @@ class _NoModels:
     def limited(self) -> list[str]:
         return ["api"]
 
+    def limits_of(self, model: str) -> None:
+        return None
+
 
 def test_a_call_inside_its_limits_is_made_and_its_permit_comes_back() -> None:
     office = Office(Limits(concurrency=1))

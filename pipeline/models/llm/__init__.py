@@ -1,0 +1,1 @@
+"""Language models: prompts, token budgets and answers, whatever engine makes the text."""

@@ -1,0 +1,1 @@
+"""What makes the text of language models: servers over HTTP, mlx-lm in this process."""
