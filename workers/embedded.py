@@ -15,7 +15,7 @@ from pipeline.states import JOB_ENDED, JobState, StepState
 from workers.claim import claim
 from workers.clock import now_ms
 from workers.commit import AGAIN_S, PATIENCE_S, Committer
-from workers.execute import Executor, Failed, Loader, Work
+from workers.execute import Done, Executor, Failed, Loader, Returned, Work, returned
 from workers.lanes import Lane
 from workers.planning.context import JobContext
 from workers.planning.maps import BATCH_CHUNKS, plan_batch, unblock
@@ -58,7 +58,8 @@ class EmbeddedRunner:
         self._more = False  # did the last claim get as many tasks as it asked for?
         self._committer = Committer(runtime.database, self._owner, self._ended, lambda: self._in_flight)
         self._gate = runtime.gate(self._owner)
-        self._executor = Executor(runtime, self._committer.submit, self._gate)
+        self._executor = Executor(runtime, self._submit, self._gate)
+        self._stopped: CallError | None = None  # what a person must mend before any call can succeed
         self._last_tick = self._last_beat = self._last_reconcile = self._beats_from = 0.0
         self._reached = time.monotonic()
 
@@ -72,8 +73,15 @@ class EmbeddedRunner:
         for task_id, epoch in rung:
             found = (lane.begin(task_id, epoch) for lane in self._lanes.values())
             work = next((item for item in found if item is not None), None)
-            if work is not None:
+            if work is not None and self._stopped is None:
                 self._executor.run(work)
+            elif work is not None:
+                self._committer.submit(returned(work, now_ms(), 0, "stopped", called=False))
+
+    def _submit(self, outcome: Done | Failed | Returned) -> None:
+        if isinstance(outcome, Failed) and outcome.error.kind is ErrorClass.STOP:
+            self._stopped = outcome.error
+        self._committer.submit(outcome)
 
     def tend(self) -> None:
         """Look soon at what is to be done."""
@@ -115,6 +123,8 @@ class EmbeddedRunner:
     def _round(self, context: JobContext) -> bool:
         """Look, claim, plan; says whether the job has ended or is paused."""
         job = self._tick()
+        if self._stopped is not None:
+            return True  # what was in flight is committed, and with it that the job is paused
         if job is not None and (job.state in JOB_ENDED or job.state is JobState.PAUSED):
             return True
         moved = self._fill(context)

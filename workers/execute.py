@@ -191,7 +191,8 @@ class Loader:
 DOWN_MS = 1_000  # a task of a provider that is down is looked at again after so long
 
 
-def _returned(work: Work, started: int, wait_ms: int, reason: str, *, called: bool) -> Returned:
+def returned(work: Work, started: int, wait_ms: int, reason: str, *, called: bool) -> Returned:
+    """Work that goes back to its row for `wait_ms`, for a reason."""
     now = now_ms()
     return Returned(work, now + wait_ms, f"{WAITS}{reason}", called, started, now)
 
@@ -228,7 +229,7 @@ class Executor:
         except SettingsError as error:
             return Failed(work, _unset(error), started, now_ms())
         if isinstance(permit, Wait):
-            return _returned(work, started, permit.ms, permit.reason, called=False)
+            return returned(work, started, permit.ms, permit.reason, called=False)
         outcome = self._done(work)
         if permit is not None:
             failed = outcome.error if isinstance(outcome, Failed) else None
@@ -236,7 +237,7 @@ class Executor:
             if failed is not None:
                 used = failed.used.tokens_in + failed.used.tokens_out
             if guard.leave(permit, tokens=used or tokens, error=failed):
-                return _returned(work, started, DOWN_MS, "circuit", called=True)
+                return returned(work, started, DOWN_MS, "circuit", called=True)
         return outcome
 
     def _done(self, work: Work) -> Done | Failed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import cast
 
 from pipeline import canonical
@@ -117,8 +117,8 @@ class ChatModel:
             pieces = self._pieces(request, text, counted=error.code == "overlong")
             if pieces is None or len(pieces) > most:
                 raise
-            before = replace(error.used, calls=error.used.calls - (error.code == "overlong"))
-        return self._joined(request, pieces, most // len(pieces), before)
+            spent = error.used
+        return self._joined(request, pieces, most // len(pieces), spent)
 
     def _pieces(self, request: Request, text: str, *, counted: bool) -> list[str] | None:
         if not counted:  # the server counts otherwise than we do

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 
 SYSTEM = (
     "You work through one passage of a book at a time and answer in the form that is asked for. "
@@ -19,7 +20,20 @@ FIXED = "\n".join((SYSTEM, CLOSING_SCHEMA, CLOSING_JSON, CLOSING_TEXT, TRY))
 """What stands in every prompt; part of every key beside the op's own template."""
 
 
+JOINER = "\u2060"  # has no width; a mark with it inside is no mark
+# What chat templates mark the turns of a talk with. A tokenizer would take them in a book's text for the real ones.
+_MARKS = re.compile(
+    r"<(?=\|[^|<>\s]{1,40}\|>|/?s>|(?:start|end)_of_turn>|[be]os>|/?think(?:ing)?>|<SYS>>|</SYS>>)|\[(?=/?INST\])"
+)
+
+
+def defused(text: str) -> str:
+    """A text whose marks of turns are none any more: a joiner without width stands in each."""
+    return _MARKS.sub(lambda found: found[0] + JOINER, text)
+
+
 def fenced(text: str) -> str:
     """A text between two lines that it can not hold itself: their code is made of its own hash."""
+    text = defused(text)
     code = hashlib.sha256(b"octavo fence" + text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     return f"BOOK TEXT {code} BEGINS\n{text}\nBOOK TEXT {code} ENDS"

@@ -6,6 +6,8 @@ import unicodedata
 from dataclasses import dataclass
 from functools import cached_property
 
+from pipeline.models.llm.fence import JOINER
+
 _ALIKE = str.maketrans({
     "‘": "'", "’": "'", "‚": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "「": '"', "」": '"',
     "‐": "-", "‑": "-", "‒": "-", "–": "-", "—": "-", "−": "-",
@@ -77,6 +79,8 @@ def _folded(text: str) -> tuple[str, list[int]]:
             if out and out[-1] != " ":
                 out.append(" ")
                 origin.append(index)
+            continue
+        if char == JOINER:
             continue
         for plain in unicodedata.normalize("NFKC", char.translate(_ALIKE)).casefold():
             out.append(plain)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,6 +17,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from tokenizers import Tokenizer
 
 from pipeline.errors import SettingsError
+from pipeline.models.llm.fence import JOINER
 from pipeline.models.llm.prompts import Message
 from pipeline.split.grain import TokenCounter
 
@@ -132,10 +134,13 @@ class FolderCounter:
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self.template = read_template(folder, thinking)
+        special = [token.content for token in self._tokenizer.get_added_tokens_decoder().values() if token.special]
+        self._special = re.compile("|".join(map(re.escape, sorted(special, key=len, reverse=True))) or r"(?!)")
 
     def encode(self, messages: Sequence[Message]) -> list[int]:
         """The token ids of a chat, as the model gets them."""
-        ids: list[int] = self._tokenizer.encode(self.template.render(messages), add_special_tokens=False).ids
+        safe = [Message(message.role, self._special.sub(_split, message.content)) for message in messages]
+        ids: list[int] = self._tokenizer.encode(self.template.render(safe), add_special_tokens=False).ids
         return ids
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -154,6 +159,11 @@ class FolderCounter:
     def safety(self, _window: int) -> int:
         """None is needed."""
         return 0
+
+
+def _split(found: re.Match[str]) -> str:
+    """A special token of this tokenizer in the text of a message: kept as text."""
+    return found[0][:1] + JOINER + found[0][1:]
 
 
 def read_template(folder: Path, thinking: bool | None) -> ChatTemplate:
