@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from octavo.cli import console, decide, diff, look, run, system, up, worker
+from octavo.cli import console, decide, diff, look, models, run, system, up, worker
 from octavo.cli.exits import Exit as Code
 from octavo.cli.exits import code_of
 from pipeline.errors import OctavoError
@@ -42,6 +42,7 @@ app.command("retry")(decide.retry)
 app.command("waive")(decide.waive)
 app.command("doctor")(system.doctor)
 app.add_typer(system.db_app, name="db")
+app.add_typer(models.models_app, name="models")
 
 
 def _version(wanted: bool) -> None:

@@ -77,7 +77,11 @@ class MlxEngine:
     def _serve(self, inbox: queue.SimpleQueue[_Waiting | None]) -> None:
         """The thread: load, then batches for ever."""
         loaded: _Loaded | None = None
-        while (first := inbox.get()) is not None:
+        while True:
+            first = inbox.get()
+            if first is None:
+                loaded = None
+                continue
             waiting = [first]
             try:
                 if loaded is None:
@@ -105,11 +109,12 @@ class MlxEngine:
         return found
 
     def close(self) -> None:
-        """End the thread after what it is at."""
-        if self._thread is not None and self._pid == os.getpid():
+        """Let go of the model after what the thread is at.
+
+        The thread sleeps on until the process ends: when one that has evaluated ends first, mlx aborts the process.
+        """
+        if self._pid == os.getpid():
             self._inbox.put(None)
-            self._thread.join(timeout=30)
-            self._thread = None
 
 
 def _fail(waiting: Sequence[_Waiting], error: Callable[[], CallError]) -> None:

@@ -72,11 +72,21 @@ class OpenAIEngine:
 
     def complete(self, ask: Ask) -> Completion:
         """One chat completion. Raises CallError."""
+        return _completion(self._created(self._body(ask), ask.timeout_s))
+
+    def raw(self, text: str, *, max_tokens: int, **body: Json) -> dict[str, Any]:
+        """The whole answer to one message, with what else the request is to hold. Raises CallError."""
+        messages = [{"role": "user", "content": text}]
+        plain = {"model": self._profile.model, "messages": messages, self._profile.max_tokens_field: max_tokens}
+        found = self._created({**plain, "extra_body": body}, self._profile.timeout_s)
+        return found if isinstance(found, dict) else {}
+
+    def _created(self, body: dict[str, Any], timeout_s: float) -> Any:
         try:
-            raw = self.client.chat.completions.with_raw_response.create(
-                **self._body(ask), timeout=_timeout(self._profile, ask.timeout_s)
+            answer = self.client.chat.completions.with_raw_response.create(
+                **body, timeout=_timeout(self._profile, timeout_s)
             )
-            found = raw.http_response.json()
+            return answer.http_response.json()
         except openai.OpenAIError as error:
             # From nothing: the SDK's error holds the request, and the request the key.
             raise openai_errors.named(error, self.without_key(openai_errors.words_of(error))) from None
@@ -85,7 +95,6 @@ class OpenAIEngine:
         except Exception as error:  # noqa: BLE001  # what the HTTP library raises for a body that breaks off
             text = self.without_key(f"{type(error).__name__}: {error}")
             raise fault("connection", f"The server broke off: {text}") from None
-        return _completion(found)
 
     def _body(self, ask: Ask) -> dict[str, Any]:
         profile = self._profile
