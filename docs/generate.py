@@ -31,6 +31,7 @@ EXITS = {
     Exit.ERROR: "an error: it is told on stderr in lines that begin with `error:`, `cause:` and `hint:`",
     Exit.USAGE: "a wrong option, setting, pipeline, op or model",
     Exit.HOLES: "finished, but some chunks failed; the output names them",
+    Exit.CAPPED: "stopped at `--max-cost`, `--max-tokens` or `--max-calls`; `octavo resume` with a higher one goes on",
     Exit.NOT_FOUND: "no such job, document or chunk",
     Exit.INTERRUPTED: "stopped by Ctrl-C or SIGTERM: what was committed is kept, and the command to go on was printed",
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from db.database import Database, Repositories
@@ -19,13 +19,25 @@ class Taken:
 
 
 def claim(
-    database: Database, step_ids: Sequence[int], *, limit: int, owner: str, lease_ms: int, suspects: bool = False
+    database: Database,
+    step_ids: Sequence[int],
+    *,
+    limit: int,
+    owner: str,
+    lease_ms: int,
+    suspects: bool = False,
+    within: Callable[[Repositories], int] | None = None,
 ) -> Taken:
-    """Take at most `limit` ready tasks of the steps. `suspects` takes one that lost two leases, to run alone."""
+    """Take at most `limit` ready tasks of the steps. `suspects` takes one that lost two leases, to run alone.
+
+    `within` says how many may be taken at all, in the same transaction: what a cap leaves.
+    """
     if not step_ids or limit <= 0:
         return Taken([], 0)
     now = now_ms()
     with database.write() as rows:
+        if within is not None and (limit := min(limit, within(rows))) <= 0:
+            return Taken([], 0)
         found = rows.tasks.candidates(step_ids, now_ms=now, limit=limit, suspects=suspects)
         if not found:
             return Taken([], 0)

@@ -98,7 +98,9 @@ def _stop(rows: Repositories, owner: str, item: Failed) -> NewAttempt:
     rows.tasks.give_back([item.work.claim.id], code=item.error.code)
     hint = f" ({item.error.hint})" if item.error.hint else ""
     reason = f"{item.error.code}: {item.error.message}{hint}"
-    rows.jobs.move(item.work.step.job_id, to=JobState.PAUSED, reason=reason, unless=(*JOB_ENDED, JobState.PAUSED))
+    job_id = item.work.step.job_id
+    if rows.jobs.move(job_id, to=JobState.PAUSED, reason=reason, unless=(*JOB_ENDED, JobState.PAUSED)):
+        rows.dispatches.recall([step.id for step in rows.jobs.steps(job_id)])
     return _attempt(owner, item, Outcome.RETURNED)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from db.database import Database, Repositories
 from db.values import Job, Step
 from pipeline.errors import OctavoError
 from pipeline.states import JOB_ENDED, JobState
+from workers.caps import CAPPED, reached
 from workers.outputs.job import find_job
+from workers.progress import BY_PERSON
 
 
 class NotPossibleError(OctavoError):
@@ -25,19 +27,34 @@ def pause(database: Database, text: str) -> Job:
     with database.write() as rows:
         job = find_job(rows, text)
         _unless(job, JOB_ENDED, "paused")
-        rows.jobs.move(job.id, to=JobState.PAUSED, reason="paused by a person")
+        rows.jobs.move(job.id, to=JobState.PAUSED, reason=BY_PERSON)
         rows.dispatches.recall([step.id for step in rows.jobs.steps(job.id)])
         return find_job(rows, str(job.id))
 
 
-def unpause(database: Database, text: str) -> Job:
-    """A paused job may go on. One that runs stays as it is."""
+def unpause(database: Database, text: str, caps: Mapping[str, int] | None = None) -> Job:
+    """A paused job may go on, with other caps where they are given. One that runs stays as it is.
+
+    Raises NotPossibleError for a job that its caps would stop again at once.
+    """
     with database.write() as rows:
         job = find_job(rows, text)
         _unless(job, (JobState.CANCELLED, JobState.FAILED), "resumed")
+        if caps:
+            rows.jobs.cap(job.id, job.caps | dict(caps))
+        _within(rows, job, job.caps | dict(caps or {}))
         if job.state is JobState.PAUSED:
             rows.jobs.move(job.id, to=JobState.RUNNING, reason=None)
         return find_job(rows, str(job.id))
+
+
+def _within(rows: Repositories, job: Job, caps: Mapping[str, int]) -> None:
+    if job.state is not JobState.PAUSED or not (job.reason or "").startswith(CAPPED):
+        return
+    asking = [step.id for step in rows.jobs.steps(job.id) if job.resolved["steps"][step.position]["model"]]
+    found = reached(rows, caps, asking)
+    if found is not None:
+        raise NotPossibleError(f"Job {job.id} would stop again at once: it {found}")
 
 
 def prioritize(database: Database, text: str, priority: int) -> Job:

@@ -8,15 +8,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from db.database import Repositories
 from db.errors import DatabaseBusyError, DatabaseUnreachableError
 from db.values import Job, Step
 from pipeline.retry import CallError, ErrorClass
 from pipeline.states import JOB_ENDED, JobState, StepState
+from workers import caps
 from workers.claim import claim
 from workers.clock import now_ms
 from workers.commit import AGAIN_S, PATIENCE_S, Committer
 from workers.execute import Done, Executor, Failed, Loader, Returned, Work, returned
-from workers.lanes import Lane
+from workers.lanes import WINDOW_MOST, Lane
 from workers.planning.context import JobContext
 from workers.planning.maps import BATCH_CHUNKS, plan_batch, unblock
 from workers.planning.plan import LOCAL, StepPlan
@@ -59,6 +61,7 @@ class EmbeddedRunner:
         self._committer = Committer(runtime.database, self._owner, self._ended, lambda: self._in_flight)
         self._gate = runtime.gate(self._owner)
         self._executor = Executor(runtime, self._submit, self._gate)
+        self._capped = False
         self._stopped: CallError | None = None  # what a person must mend before any call can succeed
         self._last_tick = self._last_beat = self._last_reconcile = self._beats_from = 0.0
         self._reached = time.monotonic()
@@ -90,6 +93,7 @@ class EmbeddedRunner:
     def work(self) -> Job:
         """Work until the job ends, pauses or is stopped; gives the job as it then is."""
         context = self._loader.context(self._job_id)
+        self._capped = bool(context.job.caps)
         self._open_lanes(context)
         with self._database.read() as rows:
             steps = rows.jobs.steps(self._job_id)
@@ -169,12 +173,30 @@ class EmbeddedRunner:
 
     def _claim(self, lane: Lane, step_ids: list[int], limit: int, *, suspects: bool = False) -> bool:
         taken = claim(
-            self._database, step_ids, limit=limit, owner=self._owner, lease_ms=self._lease_ms, suspects=suspects
+            self._database,
+            step_ids,
+            limit=limit,
+            owner=self._owner,
+            lease_ms=self._lease_ms,
+            suspects=suspects,
+            within=self._left if self._capped and lane.name != LOCAL else None,
         )
         self._more = len(taken.claims) + taken.moved >= limit
         if taken.claims:
             lane.put(self._loader.load(taken.claims))
         return bool(taken.claims) or taken.moved > 0
+
+    def _left(self, rows: Repositories) -> int:
+        """How many calls the job's caps leave, as they now stand; a job that is at one is paused here."""
+        job = rows.jobs.get(self._job_id)
+        if job is None or not job.caps:
+            return WINDOW_MOST
+        context = self._loader.context(self._job_id)
+        ids = [step.id for step in rows.jobs.steps(self._job_id) if context.plan_of(step).model]
+        left = caps.allowed(rows, job.caps, ids)
+        if left == 0 and caps.stop_if_reached(rows, self._job_id, job.caps, ids):
+            self._last_tick = 0.0
+        return left
 
     def _claim_suspect(self, context: JobContext, steps: list[Step]) -> bool:
         """A task that lost two leases runs alone: nothing else is in flight in this process."""

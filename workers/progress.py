@@ -9,6 +9,7 @@ from db.database import Repositories
 from db.values import Counts, Job, Step
 from pipeline.states import TASK_OPEN, JobState, TaskState
 
+BY_PERSON = "paused by a person"  # the reason of a job that somebody paused
 WAIT_REASONS = {
     "circuit": "the provider is down: it is tried again by itself",
     "cool_down": "the provider asked for a pause",
@@ -53,7 +54,7 @@ class JobProgress:
 
     def waits_because(self) -> str | None:
         """Why the job does not move, where that is known."""
-        if self.job.state is JobState.PAUSED:
+        if self.job.state is JobState.PAUSED and self.job.reason in (None, BY_PERSON):
             return "paused: octavo resume goes on"
         if self.job.reason:
             return self.job.reason

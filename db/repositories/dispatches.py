@@ -56,12 +56,13 @@ class DispatchRepository:
         query = select(JobRow.id, JobRow.priority).where(JobRow.state == JobState.RUNNING)
         return [(row[0], row[1]) for row in self._connection.execute(query.order_by(JobRow.priority.desc(), JobRow.id))]
 
-    def hold_job(self, job_id: UUID) -> bool:
-        """Hold a running job for this transaction; False when it runs no more or another process holds it."""
-        query: Any = select(JobRow.id).where(JobRow.id == job_id, JobRow.state == JobState.RUNNING)
+    def hold_job(self, job_id: UUID) -> dict[str, int] | None:
+        """Hold a running job for this transaction; gives its caps. None: it runs no more, or another holds it."""
+        query: Any = select(JobRow.caps).where(JobRow.id == job_id, JobRow.state == JobState.RUNNING)
         if self._locks:
             query = query.with_for_update(skip_locked=True)
-        return self._connection.execute(query).first() is not None
+        found = self._connection.execute(query).first()
+        return None if found is None else dict(found[0])
 
     def in_flight(self, step_ids: Sequence[int]) -> int:
         """How many tasks of steps are rung for or held."""

@@ -14,6 +14,7 @@ class Exit(IntEnum):
     ERROR = 1
     USAGE = 2  # a wrong option, setting, pipeline or model
     HOLES = 3  # finished, but some chunks failed
+    CAPPED = 4  # stopped at --max-cost, --max-tokens or --max-calls
     NOT_FOUND = 5  # no such job, document or chunk
     INTERRUPTED = 130  # Ctrl-C: what is committed is kept
 

@@ -54,8 +54,24 @@ SkipBoilerplate = Annotated[
         show_default=False,
     ),
 ]
+MaxCost = Annotated[
+    float | None,
+    typer.Option("--max-cost", min=0, help="Stop when model calls have cost so much."),
+]
+MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Stop when they used so many tokens.")]
+MaxCalls = Annotated[int | None, typer.Option("--max-calls", min=1, help="Stop when there were so many model calls.")]
 JobArg = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, its beginning or end, or 'last'.")]
 DocumentArg = Annotated[str, typer.Argument(metavar="BOOK", help="A document's path, title, URI or id.")]
+
+
+def caps(max_cost: float | None, max_tokens: int | None, max_calls: int | None) -> dict[str, int]:
+    """The caps that are set, as a job keeps them."""
+    found = {
+        "max_calls": max_calls,
+        "max_tokens": max_tokens,
+        "max_cost_micros": None if max_cost is None else round(max_cost * 1_000_000),
+    }
+    return {name: value for name, value in found.items() if value is not None}
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from pipeline.errors import ReadError
 from pipeline.ops.values import Json
 from pipeline.spec import GrainSpec, PipelineSpec
 from pipeline.states import JobState
+from workers.caps import CAPPED
 from workers.embedded import EmbeddedRunner
 from workers.follow import follow
 from workers.ingest.find import find
@@ -49,6 +50,9 @@ def run(
     encoding: options.Encoding = None,
     skip_boilerplate: options.SkipBoilerplate = None,
     citations: Citations = 10,
+    max_cost: options.MaxCost = None,
+    max_tokens: options.MaxTokens = None,
+    max_calls: options.MaxCalls = None,
     state: options.State = None,
 ) -> None:
     """Run a pipeline over books: ingest what changed, do what is not in the memo, show the result."""
@@ -57,7 +61,7 @@ def run(
         spec = options.pipeline_with(pipeline, limit, overlap, skip_boilerplate)
         check(runtime, spec)
         documents = ingest_all(runtime, books, spec.grain, encoding=encoding, quiet=as_json)
-        job, joined = begin(runtime, spec, documents)
+        job, joined = begin(runtime, spec, documents, options.caps(max_cost, max_tokens, max_calls))
         if joined and not as_json:
             console.note(f"job {job.id} is at it already: joined")
         finish(runtime, work(runtime, job, quiet=as_json), began, as_json=as_json, citations=citations)
@@ -68,6 +72,9 @@ def resume(
     as_json: options.AsJson = False,
     ops: options.Ops = None,
     citations: Citations = 10,
+    max_cost: options.MaxCost = None,
+    max_tokens: options.MaxTokens = None,
+    max_calls: options.MaxCalls = None,
     state: options.State = None,
 ) -> None:
     """Go on with a job that was paused, interrupted or killed."""
@@ -75,7 +82,7 @@ def resume(
 
     began = time.monotonic()
     with options.runtime(state, ops=ops) as runtime:
-        found = unpause(runtime.database, job)
+        found = unpause(runtime.database, job, options.caps(max_cost, max_tokens, max_calls))
         finish(runtime, work(runtime, found, quiet=as_json), began, as_json=as_json, citations=citations)
 
 
@@ -184,7 +191,9 @@ def tell(item: Ingested) -> None:
             console.note(f"  warning: {warning['message']}")
 
 
-def begin(runtime: Runtime, spec: PipelineSpec, documents: list[Ingested]) -> tuple[Job, bool]:
+def begin(
+    runtime: Runtime, spec: PipelineSpec, documents: list[Ingested], caps: dict[str, int] | None = None
+) -> tuple[Job, bool]:
     """The job of a run, and whether it was there already."""
     cutting = runtime.cutting(spec.grain)
     return begin_job(
@@ -195,6 +204,7 @@ def begin(runtime: Runtime, spec: PipelineSpec, documents: list[Ingested]) -> tu
         models=runtime,
         model=runtime.settings.model,
         tokenizer=cutting.counter.name,
+        caps=caps,
     )
 
 
@@ -271,5 +281,7 @@ def finish(runtime: Runtime, job: Job, began: float, *, as_json: bool, citations
         show.run_line(summary, options.command(runtime, "retry", str(job.id)))
     if job.state is JobState.HOLES:
         raise typer.Exit(Exit.HOLES)
+    if job.state is JobState.PAUSED and (job.reason or "").startswith(CAPPED):
+        raise typer.Exit(Exit.CAPPED)
     if job.state is not JobState.DONE:
         raise typer.Exit(Exit.ERROR)

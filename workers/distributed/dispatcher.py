@@ -12,7 +12,7 @@ from db.repositories.dispatches import Bell
 from db.values import Step
 from pipeline.ops.kinds import MapOp
 from pipeline.states import StepState
-from workers import failpoints
+from workers import caps, failpoints
 from workers.clock import now_ms
 from workers.execute import Loader
 from workers.planning.context import JobContext
@@ -137,9 +137,11 @@ class Dispatcher:
     def _ring(self, job: UUID, most: int) -> Ring | None:
         context = self._loader.context(job)
         with self._database.write() as rows:
-            if not rows.dispatches.hold_job(job):
+            held = rows.dispatches.hold_job(job)
+            if held is None:
                 return None
-            steps = {step.id: step for step in rows.jobs.steps(job) if step.state is not StepState.COMPLETE}
+            every = rows.jobs.steps(job)
+            steps = {step.id: step for step in every if step.state is not StepState.COMPLETE}
             # The window counts messages: the tasks of a batch take one slot after another.
             tasks = most * min((per_message(context.plan_of(step)) for step in steps.values()), default=1)
             most = max(most, min(tasks, MOST_BATCHED))
@@ -147,6 +149,15 @@ class Dispatcher:
             room = most - in_flight
             if room <= 0 or room * 4 < most:  # a top-up for every task would cost more than the tasks
                 return None
+            if held:  # caps
+                asking = [step.id for step in every if context.plan_of(step).model]
+                left = caps.allowed(rows, held, asking)
+                if left == 0 and caps.stop_if_reached(rows, job, held, asking):
+                    return None
+                if left < room:
+                    # What asks no model goes on; of the calls, as many as the caps leave.
+                    steps = {i: step for i, step in steps.items() if left or i not in asking}
+                    room = left or room
             bells = rows.dispatches.dispatch(list(steps), limit=room, now_ms=now_ms())
             if not bells and in_flight == 0:
                 # What lost two leases rings only when nothing else of its job is in flight.

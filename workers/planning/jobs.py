@@ -14,6 +14,7 @@ from pipeline.ops.values import Json
 from pipeline.spec import PipelineSpec
 from pipeline.states import JobState
 from workers import failpoints
+from workers.caps import CAPPED
 from workers.ingest.ingest import Ingested
 from workers.planning.plan import Models, resolve, step_plans
 from workers.transitions import begin
@@ -32,10 +33,12 @@ def begin_job(
     model: str,
     tokenizer: str,
     retry_budget: int | None = None,
+    caps: Mapping[str, int] | None = None,
 ) -> tuple[Job, bool]:
     """The job of a pipeline over documents, and whether it was there already. Raises PipelineError.
 
-    A job over an earlier revision of one of the documents is cancelled: what it did stays in the memo.
+    `caps` (max_calls, max_tokens, max_cost_micros) go before those of a job that is joined; one that was stopped at its
+    own goes on. A job over an earlier revision of one of the documents is cancelled: what it did stays in the memo.
     """
     resolved: dict[str, Json] = {
         "steps": resolve(spec, ops, models, model),
@@ -49,7 +52,7 @@ def begin_job(
         pipeline_id = rows.jobs.pipeline(name=spec.name, digest=spec.digest(), spec=spec.canonical())
         active = rows.jobs.active(pipeline_id, selection_sha)
         if active:
-            return active, True
+            return _capped(rows, active, caps or {}), True
         _supersede(rows, dict(selection), spec.name)
         job_id = uuid7()
         rows.jobs.add(
@@ -59,6 +62,7 @@ def begin_job(
             selection_sha256=selection_sha,
             resolved=resolved,
             retry_budget=_budget(rows, documents) if retry_budget is None else retry_budget,
+            caps=caps,
         )
         job = rows.jobs.get(job_id)
         assert job is not None
@@ -66,6 +70,17 @@ def begin_job(
         failpoints.reached("begin.before")
     failpoints.reached("begin.after")
     return job, False
+
+
+def _capped(rows: Repositories, job: Job, caps: Mapping[str, int]) -> Job:
+    if not caps:
+        return job
+    rows.jobs.cap(job.id, job.caps | dict(caps))
+    if job.state is JobState.PAUSED and (job.reason or "").startswith(CAPPED):
+        rows.jobs.move(job.id, to=JobState.RUNNING, reason=None)
+    found = rows.jobs.get(job.id)
+    assert found is not None
+    return found
 
 
 def _budget(rows: Repositories, documents: Sequence[Ingested]) -> int:
