@@ -19,6 +19,7 @@ from db.repositories.jobs import JobRepository
 from db.repositories.leases import LeaseRepository
 from db.repositories.results import ResultRepository
 from db.repositories.tasks import TaskRepository
+from db.repositories.usage import UsageRepository
 
 
 class Repositories:
@@ -31,6 +32,7 @@ class Repositories:
         self.results = ResultRepository(connection)
         self.jobs = JobRepository(connection)
         self.tasks = TaskRepository(connection)
+        self.usage = UsageRepository(connection)
         self.leases = LeaseRepository(connection)
         self.dispatches = DispatchRepository(connection)
 

@@ -152,6 +152,7 @@ class Job:
     priority: int
     retry_budget: int
     caps: dict[str, int]  # max_calls, max_tokens, max_cost_micros: those that are set
+    estimate: dict[str, Json] | None  # of calls, tokens and cost, made before it began
     created_at: datetime
     finished_at: datetime | None
 
@@ -241,6 +242,14 @@ class NewResult(NamedTuple):
     cost_micros: int
     latency_ms: int
     model: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pace:
+    """What one call of an op by a model took and wrote, on average."""
+
+    seconds: float
+    tokens_out: float
 
 
 class NewAttempt(NamedTuple):

@@ -128,6 +128,9 @@ class Run(Shape):
     holes: int
     tokens_in: int
     tokens_out: int
+    model_calls: int
+    cost: float
+    estimate: dict[str, float | int | None] | None
     tokenizer: str
     seconds: float
     output: Any

@@ -286,7 +286,8 @@ class Executor:
         """Tokens that the call may use, to be asked of the limits."""
         if work.plan.model is None:
             return work.tokens
-        return self._models.model(work.plan.model).reserve(self._request(work))
+        measure = self._models.model(work.plan.model).measure(self._request(work))
+        return measure.tokens_in + measure.tokens_out
 
     def _ask(self, work: Work) -> Answer:
         assert work.plan.model is not None

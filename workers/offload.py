@@ -17,7 +17,7 @@ import time
 from typing import IO
 
 from pipeline import canonical
-from pipeline.models.protocol import Answer, Model, OwnPrompt, Request, Sent
+from pipeline.models.protocol import Answer, Measure, Model, OwnPrompt, Request, Sent
 from pipeline.ops.kinds import Asking, Params
 from pipeline.ops.values import Json, OpOutput, Span
 from pipeline.retry import CallError, ErrorClass
@@ -101,9 +101,13 @@ class OffloadedModel:
         """As the model says."""
         return self._model.sends(op, params, own)
 
-    def reserve(self, request: Request) -> int:
+    def measure(self, request: Request) -> Measure:
         """As the model says."""
-        return self._model.reserve(request)
+        return self._model.measure(request)
+
+    def price(self, tokens_in: int, tokens_out: int) -> int:
+        """As the model says."""
+        return self._model.price(tokens_in, tokens_out)
 
     def answer(self, request: Request) -> Answer:
         """Answer, or raise CallError; `model_crashed` when the child died of it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -82,6 +82,17 @@ class Runtime:
     def limited(self) -> Collection[str]:
         """The names of the limits that are set."""
         return self._limits.keys()
+
+    def allowance(self, limits: str | None) -> Mapping[str, int | None]:
+        """What the limits of that name allow."""
+        found = self._limits.get(limits) if limits else None
+        if found is None:
+            return {}
+        return {
+            "concurrency": found.concurrency,
+            "requests_per_minute": found.requests_per_minute,
+            "tokens_per_minute": found.tokens_per_minute,
+        }
 
     def limits_of(self, model: str) -> str | None:
         """The name of the limits that hold a model's calls, if any do."""

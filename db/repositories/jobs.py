@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, bindparam, func, insert, select, update
+from sqlalchemy import Row, bindparam, func, insert, null, select, update
 from sqlalchemy.engine import Connection
 
 from db.dialect import insert_new, upsert
@@ -59,6 +59,7 @@ class JobRepository:
         resolved: dict[str, Json],
         retry_budget: int,
         caps: Mapping[str, int] | None = None,
+        estimate: Mapping[str, Json] | None = None,
     ) -> None:
         """Store a job over (document, revision) pairs, in order."""
         self._connection.execute(
@@ -71,6 +72,7 @@ class JobRepository:
                 priority=0,
                 retry_budget=retry_budget,
                 caps=dict(caps or {}),
+                estimate=null() if estimate is None else dict(estimate),
                 created_at=datetime.now(UTC),
             )
         )
@@ -219,6 +221,7 @@ def _job(row: Row[Any]) -> Job:
         priority=row.priority,
         retry_budget=row.retry_budget,
         caps=row.caps,
+        estimate=row.estimate,
         created_at=row.created_at,
         finished_at=row.finished_at,
     )

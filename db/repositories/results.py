@@ -14,7 +14,7 @@ from db.dialect import batches
 from db.packing import packed, unpacked
 from db.prepared import stored
 from db.tables import PartitionRow, PartRow, ResultRow, TaskRow
-from db.values import NewResult
+from db.values import NewResult, Pace
 
 _RESULT = tuple(ResultRow.__table__.c.keys())
 
@@ -22,6 +22,7 @@ _RESULT = tuple(ResultRow.__table__.c.keys())
 _ADD = Inserts(ResultRow, _RESULT, skip=True)
 _ADD_PARTITION = Inserts(PartitionRow, ("output_sha256", "scheme", "parts"), skip=True)
 _ADD_PART = Inserts(PartRow, ("scheme", "shard", "output_sha256", "items"), skip=True)
+_SAMPLE = 1000
 _key = attrgetter("key")
 
 
@@ -96,6 +97,13 @@ class ResultRepository:
         keys = select(TaskRow.key).where(TaskRow.step_id == step_id, TaskRow.hit.is_(True))
         statement = update(ResultRow).where(ResultRow.key.in_(keys), ResultRow.last_used < today)
         self._connection.execute(statement.values(last_used=today))
+
+    def pace(self, op: str, model: str) -> Pace | None:
+        """How fast a model answered an op and how much it wrote, on average over some of its results."""
+        some = select(ResultRow.latency_ms, ResultRow.tokens_out).where(ResultRow.op == op, ResultRow.model == model)
+        part = some.limit(_SAMPLE).subquery()
+        row = self._connection.execute(select(func.avg(part.c.latency_ms), func.avg(part.c.tokens_out))).one()
+        return None if row[0] is None else Pace(seconds=float(row[0]) / 1000, tokens_out=float(row[1]))
 
     def count(self) -> int:
         """How many results there are."""

@@ -37,6 +37,7 @@ class JobRow(Base):
     priority: Mapped[int]
     retry_budget: Mapped[int]  # attempts beyond the first that the whole job may spend
     caps: Mapped[dict[str, int]] = mapped_column(JSON)  # max_calls, max_tokens, max_cost_micros: those that are set
+    estimate: Mapped[dict[str, object] | None] = mapped_column(JSON)  # of calls, tokens, cost before it began
     created_at: Mapped[datetime]
     finished_at: Mapped[datetime | None]
 

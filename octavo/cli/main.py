@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from octavo.cli import console, decide, diff, look, models, run, system, up, worker
+from octavo.cli import console, decide, diff, look, models, run, system, up, usage, worker
 from octavo.cli.exits import Exit as Code
 from octavo.cli.exits import code_of
 from pipeline.errors import OctavoError
@@ -40,6 +40,7 @@ app.command("cancel")(decide.cancel)
 app.command("priority", context_settings={"ignore_unknown_options": True})(decide.priority)
 app.command("retry")(decide.retry)
 app.command("waive")(decide.waive)
+app.command("usage")(usage.usage)
 app.command("doctor")(system.doctor)
 app.add_typer(system.db_app, name="db")
 app.add_typer(models.models_app, name="models")

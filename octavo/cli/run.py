@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Annotated
@@ -30,7 +30,7 @@ from workers.outputs.job import find_job, view
 from workers.outputs.present import present
 from workers.planning.context import load_context
 from workers.planning.jobs import begin_job
-from workers.planning.preview import preview
+from workers.planning.preview import StepPreview, preview, whole
 from workers.progress import progress
 from workers.runtime import Runtime
 
@@ -53,6 +53,7 @@ def run(
     max_cost: options.MaxCost = None,
     max_tokens: options.MaxTokens = None,
     max_calls: options.MaxCalls = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what a run would do, as octavo plan.")] = False,
     state: options.State = None,
 ) -> None:
     """Run a pipeline over books: ingest what changed, do what is not in the memo, show the result."""
@@ -61,6 +62,9 @@ def run(
         spec = options.pipeline_with(pipeline, limit, overlap, skip_boilerplate)
         check(runtime, spec)
         documents = ingest_all(runtime, books, spec.grain, encoding=encoding, quiet=as_json)
+        if dry_run:
+            tell_plan(runtime, spec, documents, as_json=as_json)
+            return
         job, joined = begin(runtime, spec, documents, options.caps(max_cost, max_tokens, max_calls))
         if joined and not as_json:
             console.note(f"job {job.id} is at it already: joined")
@@ -139,14 +143,22 @@ def plan(
         spec = options.pipeline_with(pipeline, limit, overlap, skip_boilerplate)
         check(runtime, spec)
         documents = ingest_all(runtime, books, spec.grain, encoding=encoding, quiet=as_json)
-        steps = preview(
-            runtime.database, spec, documents, ops=runtime.ops, models=runtime, model=runtime.settings.model
-        )
-        if as_json:
-            console.print_json({"steps": steps})
-        else:
-            columns = ("step", "kind", "tasks", "hits", "calls_least", "calls_most", "tokens_in")
-            console.table(columns, [[str(step[name]) for name in columns] for step in steps])
+        tell_plan(runtime, spec, documents, as_json=as_json)
+
+
+def tell_plan(runtime: Runtime, spec: PipelineSpec, documents: list[Ingested], *, as_json: bool) -> None:
+    """Print what a run would do."""
+    steps = preview(runtime.database, spec, documents, ops=runtime.ops, models=runtime, model=runtime.settings.model)
+    if as_json:
+        console.print_json({"steps": [step.row() for step in steps], "whole": whole(steps)})
+    else:
+        show.plan(steps, currency(runtime, steps))
+
+
+def currency(runtime: Runtime, steps: Sequence[StepPreview]) -> str:
+    """The currency of the models' prices."""
+    named = {runtime.settings.models[step.model].currency for step in steps if step.model and step.cost_micros_most}
+    return ", ".join(sorted(named)) or "USD"
 
 
 def check(runtime: Runtime, spec: PipelineSpec) -> None:
@@ -205,6 +217,18 @@ def begin(
         model=runtime.settings.model,
         tokenizer=cutting.counter.name,
         caps=caps,
+        estimate=_estimate(runtime, spec, documents),
+    )
+
+
+def _estimate(runtime: Runtime, spec: PipelineSpec, documents: list[Ingested]) -> dict[str, Json] | None:
+    """What a run with a language model will use. Nothing else is worth the time that counting takes."""
+    names = {step.model or runtime.settings.model for step in spec.step if step.kind != "merge"}
+    profiles = [runtime.settings.models[name] for name in names if name in runtime.settings.models]
+    if all(profile.provider == "extractive" for profile in profiles):
+        return None
+    return whole(
+        preview(runtime.database, spec, documents, ops=runtime.ops, models=runtime, model=runtime.settings.model)
     )
 
 
@@ -279,6 +303,10 @@ def finish(runtime: Runtime, job: Job, began: float, *, as_json: bool, citations
         if output is not None:
             show.output(output, options.command(runtime, "export", str(job.id)))
         show.run_line(summary, options.command(runtime, "retry", str(job.id)))
+        if job.estimate is not None:
+            names = {step["model"] for step in job.resolved["steps"] if step["model"]}
+            found = {runtime.settings.models[name].currency for name in names if name in runtime.settings.models}
+            show.compared(job.estimate, summary, ", ".join(sorted(found)) or "USD")
     if job.state is JobState.HOLES:
         raise typer.Exit(Exit.HOLES)
     if job.state is JobState.PAUSED and (job.reason or "").startswith(CAPPED):

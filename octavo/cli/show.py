@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from db.database import Database
+from db.values import Job, Step
 from octavo.cli import console
 from pipeline.ops.values import Json
 from workers.ingest.ingest import Ingested
 from workers.outputs.present import OUTPUT_VERSION
+from workers.planning.preview import StepPreview, whole
 from workers.progress import JobProgress
 
 SHOWN_ENTRIES = 30
@@ -55,9 +59,16 @@ def run_summary(standing: JobProgress, seconds: float) -> dict[str, Json]:
         "holes": standing.total("holes"),
         "tokens_in": standing.count("tokens_in"),
         "tokens_out": standing.count("tokens_out"),
+        "model_calls": sum(step.counts.calls for step in standing.steps if _asks(job, step.step)),
+        "cost": standing.count("cost_micros") / MILLION,
+        "estimate": job.estimate,
         "tokenizer": job.resolved["tokenizer"],
         "seconds": round(seconds, 3),
     }
+
+
+def _asks(job: Job, step: Step) -> bool:
+    return job.resolved["steps"][step.position]["model"] is not None
 
 
 def run_line(summary: dict[str, Json], retry: str) -> None:
@@ -141,3 +152,50 @@ def _outline(part: dict[str, Json]) -> None:
         console.out().print(f"{indent}  {console.safe(section['text'])}")
         if section["terms"]:
             console.out().print(console.safe(f"{indent}  {', '.join(section['terms'])}"), style="dim")
+
+
+MILLION = 1_000_000
+PLAN = ("step", "model", "tasks", "hits", "calls", "tokens in", "tokens out", "cost", "time")
+
+
+def plan(steps: Sequence[StepPreview], currency: str) -> None:
+    """A dry run as a table: one row a step, and all of it."""
+    rows = [_plan_row(step.step, step.model or "", step.row()) for step in steps]
+    total = whole(steps)
+    console.table(PLAN, [*rows, _plan_row("all", "", total | {"tasks": "", "hits": ""})])
+    if any(step.cost_micros_most for step in steps):
+        console.note(f"cost in {currency}, without answers that have to be asked for again")
+    if any(not step.exact for step in steps if step.model):
+        console.note("a step over outputs that are not there yet has bounds: least to most")
+
+
+def _plan_row(name: str, model: str, row: Mapping[str, Json]) -> list[str]:
+    seconds = row["seconds_least"]
+    costs = span(row["cost_micros_least"] / MILLION, row["cost_micros_most"] / MILLION, "{:.4f}")
+    return [
+        name,
+        model,
+        str(row["tasks"]),
+        str(row["hits"]),
+        span(row["calls_least"], row["calls_most"]),
+        span(row["tokens_in_least"], row["tokens_in_most"]),
+        f"to {row['tokens_out_most']}" if row["tokens_out_most"] else "0",
+        costs if row["cost_micros_most"] else "",
+        "" if seconds is None else f"{seconds:.0f} s",
+    ]
+
+
+def span(least: float, most: float, form: str = "{}") -> str:
+    """A number, or two with a dash between."""
+    return form.format(least) if least == most else f"{form.format(least)}–{form.format(most)}"
+
+
+def compared(estimate: Mapping[str, Json], summary: Mapping[str, Json], currency: str) -> None:
+    """What a run used, against what was estimated before it."""
+    tokens = span(estimate["tokens_in_least"], estimate["tokens_in_most"])
+    told = f"{span(estimate['calls_least'], estimate['calls_most'])} calls, {tokens} tokens in"
+    used = f"{summary['model_calls']} calls, {summary['tokens_in']} tokens in, {summary['tokens_out']} out"
+    if estimate["cost_micros_most"] or summary["cost"]:
+        costs = span(estimate["cost_micros_least"] / MILLION, estimate["cost_micros_most"] / MILLION, "{:.4f}")
+        told, used = f"{told}, {costs} {currency}", f"{used}, {summary['cost']:.4f} {currency}"
+    console.note(f"estimated {told}; used {used}")

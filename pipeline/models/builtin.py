@@ -7,7 +7,7 @@ from typing import cast
 
 from pipeline.errors import PipelineError
 from pipeline.models import extractive
-from pipeline.models.protocol import Answer, OwnPrompt, Request
+from pipeline.models.protocol import Answer, Measure, OwnPrompt, Request
 from pipeline.ops.kinds import Asking, Params
 from pipeline.ops.values import OpOutput
 from pipeline.retry import CallError, ErrorClass
@@ -66,9 +66,13 @@ class ExtractiveModel:
                 hint="name a model of octavo.toml with --model, or as model in the step",
             )
 
-    def reserve(self, request: Request) -> int:
-        """The tokens of the text."""
-        return request.tokens
+    def measure(self, request: Request) -> Measure:
+        """The tokens of the text: it writes none."""
+        return Measure(tokens_in=request.tokens, tokens_out=0)
+
+    def price(self, _tokens_in: int, _tokens_out: int) -> int:
+        """Nothing."""
+        return 0
 
     @staticmethod
     def ops() -> Sequence[str]:

@@ -47,6 +47,15 @@ class Answer:
     calls: int = 1
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measure:
+    """What a request will use, known before the call."""
+
+    tokens_in: int  # as sent, prompt and all
+    tokens_out: int  # at most
+    calls: int = 1  # 0: the input fits no call
+
+
 class Model(Protocol):
     """Answers requests. Safe to call from `slots` threads at once."""
 
@@ -64,8 +73,11 @@ class Model(Protocol):
     def sends(self, op: Asking, params: Params, own: OwnPrompt) -> Sent | None:
         """What goes into the keys of a step beside op and parameters. Raises PipelineError for what can not be."""
 
-    def reserve(self, request: Request) -> int:
-        """Tokens, input and output, that the answer may use at most: what a limit is asked for before the call."""
+    def measure(self, request: Request) -> Measure:
+        """What the answer will use: for a plan, and for what a limit is asked before the call."""
+
+    def price(self, tokens_in: int, tokens_out: int) -> int:
+        """What so many tokens cost, in millionths of the profile's currency."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

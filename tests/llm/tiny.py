@@ -33,6 +33,13 @@ def tiny(folder: Path, shape: str) -> Path:
     return folder
 
 
+def tokenizer_folder(folder: Path) -> Path:
+    """The tokenizer and chat template of the tiny models, without weights."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _tokenizer(folder)
+    return folder
+
+
 def _tokenizer(folder: Path) -> int:
     from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 

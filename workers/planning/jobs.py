@@ -34,6 +34,7 @@ def begin_job(
     tokenizer: str,
     retry_budget: int | None = None,
     caps: Mapping[str, int] | None = None,
+    estimate: Mapping[str, Json] | None = None,
 ) -> tuple[Job, bool]:
     """The job of a pipeline over documents, and whether it was there already. Raises PipelineError.
 
@@ -63,6 +64,7 @@ def begin_job(
             resolved=resolved,
             retry_budget=_budget(rows, documents) if retry_budget is None else retry_budget,
             caps=caps,
+            estimate=estimate,
         )
         job = rows.jobs.get(job_id)
         assert job is not None

@@ -71,6 +71,9 @@ class Models(Protocol):
     def limited(self) -> Collection[str]:
         """The names of the limits that are set."""
 
+    def allowance(self, limits: str | None) -> Mapping[str, int | None]:
+        """What the limits of that name allow: concurrency, requests_per_minute, tokens_per_minute."""
+
     def limits_of(self, model: str) -> str | None:
         """The limits that hold a model's calls, by name."""
 

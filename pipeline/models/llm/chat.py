@@ -14,7 +14,7 @@ from pipeline.models.llm import answers, parts, prompts
 from pipeline.models.llm.engine import Ask, Completion, Engine
 from pipeline.models.llm.fence import fenced
 from pipeline.models.llm.tokens import ChatCounter
-from pipeline.models.protocol import Answer, OwnPrompt, Request, Sent
+from pipeline.models.protocol import Answer, Measure, OwnPrompt, Request, Sent
 from pipeline.ops.asking import Ask as OpAsk
 from pipeline.ops.asking import Material
 from pipeline.ops.kinds import Asking, Params
@@ -92,10 +92,17 @@ class ChatModel:
             sent["split"] = self.profile.window
         return sent
 
-    def reserve(self, request: Request) -> int:
-        """The prompt as it will be sent, and the longest answer."""
-        material = self._material(request, request.text or "")
-        return self.counter.count(self.messages(request, material)) + _max_tokens(request)
+    def measure(self, request: Request) -> Measure:
+        """The prompt as it will be sent, and the longest answer; of an input that is split, of all its parts."""
+        text = request.text or ""
+        tokens, room, most = self._count(request, text), self._room(request), _max_tokens(request)
+        if tokens <= room:
+            return Measure(tokens_in=tokens, tokens_out=most)
+        pieces = parts.cut(text, lambda part: self._count(request, part) <= room) if request.split else None
+        if pieces is None:
+            return Measure(tokens_in=0, tokens_out=0, calls=0)
+        whole = sum(self._count(request, piece) for piece in pieces if piece.strip())
+        return Measure(tokens_in=whole, tokens_out=most * len(pieces), calls=len(pieces))
 
     def answer(self, request: Request) -> Answer:
         """Ask, and read the answer. Raises CallError, with what the calls used."""
@@ -220,10 +227,10 @@ class ChatModel:
         tokens_out = written
         if completion.tokens_out is not None and 0 <= completion.tokens_out <= max_tokens + LEAST_BELIEVED:
             tokens_out = completion.tokens_out or written
-        return Usage(tokens_in=tokens_in, tokens_out=tokens_out, cost_micros=self.cost_micros(tokens_in, tokens_out))
+        return Usage(tokens_in=tokens_in, tokens_out=tokens_out, cost_micros=self.price(tokens_in, tokens_out))
 
-    def cost_micros(self, tokens_in: int, tokens_out: int) -> int:
-        """The price of a call, in millionths, rounded up."""
+    def price(self, tokens_in: int, tokens_out: int) -> int:
+        """In millionths, rounded up."""
         return math.ceil(tokens_in * self.profile.input_price + tokens_out * self.profile.output_price)
 
     def close(self) -> None:

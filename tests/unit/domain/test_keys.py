@@ -150,7 +150,10 @@ class _Model:
     def sends(self, op: object, params: object, own: object) -> None:
         return None
 
-    def reserve(self, request: object) -> int:
+    def measure(self, request: object) -> object:
+        raise NotImplementedError
+
+    def price(self, tokens_in: int, tokens_out: int) -> int:
         raise NotImplementedError
 
 
@@ -168,6 +171,9 @@ class _Models:
 
     def limits_of(self, model: str) -> None:
         return None
+
+    def allowance(self, limits: str | None) -> dict[str, int | None]:
+        return {}
 
 
 TOY = MapOp(name="toy", version=1, defaults={"share": 1.0, "count": 5, "word": "x", "flag": False})

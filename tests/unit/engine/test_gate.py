@@ -59,6 +59,9 @@ class _NoModels:
     def limits_of(self, model: str) -> None:
         return None
 
+    def allowance(self, limits: str | None) -> dict[str, int | None]:
+        return {}
+
 
 def test_a_call_inside_its_limits_is_made_and_its_permit_comes_back() -> None:
     office = Office(Limits(concurrency=1))

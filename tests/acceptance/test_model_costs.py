@@ -1,0 +1,181 @@
+"""A price before you pay: estimates, hard caps over restarts, what was used and what the memo saved."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.command import Cli
+from tests.acceptance.served import served
+from tests.corpus import CORPUS
+from tests.llm.server import Server
+from tests.llm.tiny import tokenizer_folder
+
+PROFILE = """
+[models.stub]
+provider = "openai"
+base_url = "{url}"
+model = "stub-1"
+tokenizer = "{tokenizer}"
+context_window = 8192
+output_reserve = 300
+input_price = 2.0
+output_price = 8.0
+slots = 4
+limits = {{ requests_per_minute = 60000, concurrency = 16 }}
+"""
+PIPELINE = """
+name = "priced"
+[grain]
+limit = {limit}
+[[step]]
+name = "summarize"
+kind = "map"
+op = "summarize"
+skip = ["boilerplate", "contents"]
+[[step]]
+name = "fold"
+kind = "fold"
+op = "fold_summary"
+"""
+
+
+@pytest.fixture(scope="module")
+def stub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that counts tokens as its model does."""
+    server = Server(tokenizer_folder(tmp_path_factory.mktemp("tokenizer")))
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="module", params=["embedded", "workers"])
+def priced(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, stub: Server) -> Iterator[Cli]:
+    """The command with a profile that has prices."""
+    folder = tmp_path_factory.mktemp(f"priced-{request.param}")
+    tokenizer = tokenizer_folder(folder / "tokenizer")
+    (folder / "octavo.toml").write_text(PROFILE.format(url=stub.url, tokenizer=tokenizer))
+    (folder / "priced.toml").write_text(PIPELINE.format(limit=120))
+    if request.param == "embedded":
+        yield Cli(folder, folder / "state")
+        return
+    with served(folder, request.getfixturevalue("postgres_server")) as cli:
+        yield cli
+
+
+def novel(cli: Cli, name: str, chapters: int) -> str:
+    text = "\n".join(
+        f"# Chapter {n} of {name}\n\nOn day {n * 7} keeper {n} lit lamp {n * 13} of the tower.\n"
+        for n in range(chapters)
+    )
+    (cli.folder / name).write_text(text)
+    return name
+
+
+def run(cli: Cli, *words: str, code: int = 0) -> Any:
+    ended = cli.run(*words, "--json")
+    assert ended.code == code, ended.err
+    return ended.json
+
+
+def test_a_plan_is_what_the_run_then_uses(priced: Cli, stub: Server) -> None:
+    book = novel(priced, "planned.md", 30)
+    stub.reset()
+    plan = run(priced, "plan", book, "-p", "priced.toml", "--model", "stub")
+    dry = run(priced, "run", book, "-p", "priced.toml", "--model", "stub", "--dry-run")
+    assert dry["whole"] == plan["whole"]
+    assert stub.calls == []
+    done = run(priced, "run", book, "-p", "priced.toml", "--model", "stub")
+    assert done["estimate"] == plan["whole"]
+    steps = json.loads(priced.ok("status", done["job"], "--json").out)["steps"]
+    (mapped,) = (step for step in plan["steps"] if step["kind"] == "map")
+    assert mapped["calls_least"] == mapped["calls_most"] == next(s["calls"] for s in steps if s["level"] == 0)
+    whole = plan["whole"]
+    assert whole["calls_least"] <= done["model_calls"] == len(stub.calls) <= whole["calls_most"]
+    assert whole["tokens_in_least"] <= done["tokens_in"] <= whole["tokens_in_most"]
+    assert done["tokens_out"] <= whole["tokens_out_most"]
+    assert whole["cost_micros_least"] <= done["cost"] * 1e6 <= whole["cost_micros_most"]
+    again = run(priced, "plan", book, "-p", "priced.toml", "--model", "stub")["whole"]
+    assert (again["calls_most"], again["cost_micros_most"]) == (0, 0)
+    shown = priced.run("run", novel(priced, "shown.md", 3), "-p", "priced.toml", "--model", "stub")
+    assert "estimated 3–5 calls" in shown.err
+    assert "USD" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("cap", "name"), [("--max-calls", "calls"), ("--max-tokens", "tokens"), ("--max-cost", "spent")]
+)
+def test_a_cap_stops_the_job_clean_and_a_higher_one_lets_it_go_on(
+    priced: Cli, stub: Server, cap: str, name: str
+) -> None:
+    book = novel(priced, f"cap-{name}.md", 40)
+    words = ("run", book, "-p", "priced.toml", "--model", "stub")
+    whole = run(priced, "plan", book, "-p", "priced.toml", "--model", "stub")["whole"]
+    tokens = whole["tokens_in_least"] // 4
+    stub.reset()
+    low, high = {
+        "--max-calls": ("11", "9999"),
+        "--max-tokens": (str(tokens), "99999999"),
+        "--max-cost": (f"{tokens * 2.5 / 1e6:.6f}", "999"),
+    }[cap]
+    stopped = run(priced, *words, cap, low, code=4)
+    assert stopped["state"] == "paused"
+    assert stopped["reason"].startswith("stopped at its cap: ")
+    assert cap in stopped["reason"]
+    assert 0 < len(stub.calls) < 40
+    flying = 4 + 8  # slots, and what was claimed for them
+    if cap == "--max-calls":
+        assert len(stub.calls) == 11
+    elif cap == "--max-tokens":
+        assert stopped["tokens_in"] + stopped["tokens_out"] <= tokens + flying * (tokens // 10 + 300)
+    refused = priced.run("resume", stopped["job"])
+    assert refused.code == 1
+    assert "would stop again at once" in refused.err
+    before = len(stub.calls)
+    assert run(priced, *words, cap, low, code=4)["state"] == "paused"  # nothing more is spent by asking again
+    assert len(stub.calls) - before <= 1
+    done = run(priced, "resume", stopped["job"], cap, high)
+    assert (done["state"], done["holes"]) == ("done", 0)
+    assert len({call["key"] for call in stub.calls}) == len(stub.calls)
+
+
+def test_usage_adds_up_and_tells_what_the_memo_saved(priced: Cli) -> None:
+    first = run(priced, "run", novel(priced, "used.md", 6), "-p", "priced.toml", "--model", "stub")
+    run(priced, "run", "used.md", "-p", "priced.toml", "--model", "stub")
+    by_job = {row["name"]: row for row in run(priced, "usage", "--by", "job")["rows"]}
+    assert by_job[first["job"]]["calls"] == first["model_calls"]
+    assert by_job[first["job"]]["cost"] == pytest.approx(first["cost"])
+    document = {row["name"]: row for row in run(priced, "usage", "--by", "document")["rows"]}["used"]
+    assert (document["calls"], document["hits"]) == (first["model_calls"], first["model_calls"])
+    assert document["saved_cost"] == pytest.approx(first["cost"])
+    assert document["saved_tokens"] == first["tokens_in"] + first["tokens_out"]
+    sums = [sum(row["cost"] for row in run(priced, "usage", "--by", by)["rows"]) for by in ("model", "job", "day")]
+    sums += [sum(row["cost"] for row in run(priced, "usage", "--by", by)["rows"]) for by in ("collection", "document")]
+    assert sums == pytest.approx([sums[0]] * 5)
+
+
+BOOKS = ("en/moby-dick_pg2701-0_utf8bom_crlf.txt", "zh/西游记.txt", "md/pandoc-MANUAL.md")
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", BOOKS)
+def test_on_real_books_the_plan_is_within_a_hundredth(name: str, stub: Server, tmp_path: Path) -> None:
+    path = CORPUS / name
+    if not path.is_file():
+        pytest.skip("there is no corpus")
+    tokenizer = tokenizer_folder(tmp_path / "tokenizer")
+    (tmp_path / "octavo.toml").write_text(PROFILE.format(url=stub.url, tokenizer=tokenizer))
+    (tmp_path / "priced.toml").write_text(PIPELINE.format(limit=1500))
+    cli = Cli(tmp_path, tmp_path / "state")
+    plan = run(cli, "plan", str(path), "-p", "priced.toml", "--model", "stub")
+    done = run(cli, "run", str(path), "-p", "priced.toml", "--model", "stub")
+    steps = json.loads(cli.ok("status", done["job"], "--json").out)["steps"]
+    actual = next(step["tokens_in"] for step in steps if step["level"] == 0)
+    mapped = next(step for step in plan["steps"] if step["kind"] == "map")
+    assert abs(mapped["tokens_in_least"] - actual) <= actual / 100
+    whole = plan["whole"]
+    assert whole["calls_least"] <= done["model_calls"] <= whole["calls_most"]
+    assert whole["cost_micros_least"] <= done["cost"] * 1e6 <= whole["cost_micros_most"]
