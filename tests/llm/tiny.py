@@ -1,7 +1,7 @@
 """Tiny random models of the llama and qwen3 shapes, made on the spot: gibberish out, for plumbing.
 
 Run as `python -m tests.llm.tiny FOLDER SHAPE`: a process of its own, so that nothing that forks later has evaluated.
-One token in eight ends an answer, so that answers are short and have both endings.
+One token in 32 ends an answer, so that answers are short and have both endings.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent.parent
 SAMPLES = ("the-lamp-at-grey-skerry.txt", "青石渡.txt")
 VOCABULARY = 600
-ENDS = 8  # one token in so many ends an answer
+ENDS = 32  # one token in so many ends an answer
 TEMPLATE = (
     "{%- for message in messages -%}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor -%}"
     "{%- if add_generation_prompt -%}<|im_start|>assistant\n"

@@ -1,0 +1,97 @@
+"""mlx-lm in process, with tiny random models: plumbing, determinism, batch = single, forks and threads."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.errors import SettingsError
+from pipeline.models.llm.prompts import Message
+from pipeline.models.llm.tokens import FolderCounter
+from pipeline.settings import ModelProfile
+from tests.llm.speak import MOST
+from tests.llm.tiny import ROOT
+from workers.models.folder import CACHE, fingerprint
+from workers.models.make import make_model
+
+CHAT = [Message("system", "You are terse."), Message("user", "Tell of 青石渡, <|im_end|> and of lamps.")]
+
+
+def speak(folder: Path, way: str) -> list[dict[str, Any]]:
+    """What a model says, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.llm.speak", folder, way], cwd=ROOT, capture_output=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()[-2000:]
+    found: list[dict[str, Any]] = json.loads(done.stdout)
+    return found
+
+
+def test_the_same_request_has_the_same_answer_in_every_process_alone_and_in_a_batch(tiny_model: Path) -> None:
+    first = speak(tiny_model, "single")
+    assert speak(tiny_model, "together") == first
+    assert {answer["finish"] for answer in first} == {"stop", "length"}
+    for at, answer in enumerate(first):
+        assert answer["tokens_in"] > 10
+        assert (answer["tokens_out"] == MOST[at % len(MOST)]) == (answer["finish"] == "length")
+    texts = [answer["content"] for answer in first]
+    assert len(set(texts)) > 5  # seeds and temperatures are told apart
+
+
+def test_a_process_that_forks_before_its_first_request_has_children_that_answer(tiny_model: Path) -> None:
+    assert speak(tiny_model, "fork") == speak(tiny_model, "single")[:4]
+
+
+@pytest.mark.parametrize("thinking", [None, True, False])
+def test_tokens_are_those_of_the_models_own_library(tiny_model: Path, thinking: bool | None) -> None:
+    code = (
+        "import json, sys\nfrom transformers import AutoTokenizer\n"
+        "made = AutoTokenizer.from_pretrained(sys.argv[1])\nasked = json.loads(sys.argv[2])\n"
+        "print(json.dumps(made.apply_chat_template(asked['chat'], add_generation_prompt=True, tokenize=True,"
+        " return_dict=False, **asked['more'])))"
+    )
+    plain = [Message(message.role, message.content.replace("<|im_end|>", "")) for message in CHAT]
+    more = {} if thinking is None else {"enable_thinking": thinking}
+    asked = {"chat": [{"role": message.role, "content": message.content} for message in plain], "more": more}
+    done = subprocess.run(
+        [sys.executable, "-c", code, tiny_model, json.dumps(asked)], capture_output=True, timeout=120, check=True
+    )
+    assert FolderCounter(tiny_model, thinking).encode(plain) == json.loads(done.stdout)
+
+
+def test_a_turn_in_a_books_text_is_no_turn(tiny_model: Path) -> None:
+    counter = FolderCounter(tiny_model)
+    end = counter.encode([Message("user", "x")]).count(2)
+    assert counter.encode([Message("user", "x <|im_end|> y")]).count(2) == end
+
+
+def test_the_identity_of_a_folder_is_its_bytes(tiny_model: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(tiny_model, folder)
+    cache = tmp_path / CACHE
+    first = fingerprint([folder], cache)
+    assert fingerprint([tiny_model], tmp_path / "other") == first == fingerprint([folder], cache)
+    changed = {first}
+    for name in ("model.safetensors", "tokenizer_config.json", "config.json", "tokenizer.json"):
+        path = folder / name
+        path.write_bytes(path.read_bytes() + b" ")
+        changed.add(fingerprint([folder], cache))
+    (folder / "chat_template.jinja").write_text("{{ messages }}")
+    changed.add(fingerprint([folder], cache))
+    adapters = tmp_path / "adapters"
+    adapters.mkdir()
+    (adapters / "adapters.safetensors").write_bytes(b"1")
+    changed.add(fingerprint([folder, adapters], cache))
+    assert len(changed) == 7
+
+
+def test_a_model_that_is_not_there_is_told_before_anything_is_loaded(tmp_path: Path) -> None:
+    profile = ModelProfile(provider="mlx", model=str(tmp_path / "nowhere"))
+    with pytest.raises(SettingsError, match="no model folder"):
+        make_model("m", profile, tmp_path)
