@@ -33,6 +33,10 @@ class ReadError(OctavoError):
     """The source could not be read as a book."""
 
 
+class EmptyError(ReadError):
+    """There is nothing to read in the source."""
+
+
 class PipelineError(UsageError):
     """The pipeline is not right."""
 

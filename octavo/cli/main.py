@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from octavo.cli import console, decide, diff, look, models, run, system, up, usage, worker
+from octavo.cli import console, decide, diff, ingest, look, models, run, system, up, usage, worker
 from octavo.cli.exits import Exit as Code
 from octavo.cli.exits import code_of
 from pipeline.errors import OctavoError
@@ -22,7 +22,7 @@ app = typer.Typer(
 )
 
 app.command("run")(run.run)
-app.command("ingest")(run.ingest_command)
+app.command("ingest")(ingest.ingest_command)
 app.command("plan")(run.plan)
 app.command("resume")(run.resume)
 app.command("worker")(worker.worker)

@@ -1,9 +1,8 @@
-"""`octavo run`, `ingest`, `plan` and `resume`."""
+"""`octavo run`, `plan` and `resume`."""
 
 from __future__ import annotations
 
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,16 +15,15 @@ import typer
 from db.values import Job
 from octavo.cli import console, options, show
 from octavo.cli.exits import Exit, Interrupted
+from octavo.cli.ingest import AsBook, Books, ingest_all
 from octavo.cli.watch import Watch
-from pipeline.errors import ReadError
 from pipeline.ops.values import Json
-from pipeline.spec import GrainSpec, PipelineSpec
+from pipeline.spec import PipelineSpec
 from pipeline.states import JobState
 from workers.caps import CAPPED
 from workers.embedded import EmbeddedRunner
 from workers.follow import follow
-from workers.ingest.find import find
-from workers.ingest.ingest import Ingested, Outcome, ingest
+from workers.ingest.ingest import Ingested
 from workers.outputs.job import find_job, view
 from workers.outputs.present import present
 from workers.planning.context import load_context
@@ -34,12 +32,12 @@ from workers.planning.preview import StepPreview, preview, whole
 from workers.progress import progress
 from workers.runtime import Runtime
 
-Books = Annotated[list[str], typer.Argument(metavar="BOOK", help="Files, folders, globs, or - for standard input.")]
 Citations = Annotated[int, typer.Option("--citations", min=0, help="Citations of each entry to give; 0 gives all.")]
 
 
 def run(
     books: Books,
+    as_book: AsBook = False,
     pipeline: options.Pipeline = "summary",
     as_json: options.AsJson = False,
     model: options.Model = None,
@@ -61,7 +59,7 @@ def run(
     with options.runtime(state, model=model, ops=ops, tokenizer=tokenizer) as runtime:
         spec = options.pipeline_with(pipeline, limit, overlap, skip_boilerplate)
         check(runtime, spec)
-        documents = ingest_all(runtime, books, spec.grain, encoding=encoding, quiet=as_json)
+        documents = ingest_all(runtime, books, spec.grain, encoding=encoding, quiet=as_json, as_book=as_book)
         if dry_run:
             tell_plan(runtime, spec, documents, as_json=as_json)
             return
@@ -90,43 +88,9 @@ def resume(
         finish(runtime, work(runtime, found, quiet=as_json), began, as_json=as_json, citations=citations)
 
 
-def ingest_command(
-    books: Books,
-    as_json: options.AsJson = False,
-    pipeline: options.Pipeline = "summary",
-    tokenizer: options.Tokenizer = None,
-    limit: options.Limit = None,
-    overlap: options.Overlap = None,
-    encoding: options.Encoding = None,
-    state: options.State = None,
-) -> None:
-    """Bring books in: read them, cut them by the pipeline's grain, store what is new."""
-    with options.runtime(state, tokenizer=tokenizer) as runtime:
-        grain = options.pipeline_with(pipeline, limit, overlap).grain
-        found = ingest_all(runtime, books, grain, encoding=encoding, quiet=as_json)
-        rows = [show.ingested(runtime.database, item) for item in found]
-        if as_json:
-            console.print_json(rows)
-        else:
-            columns = (
-                "document",
-                "what",
-                "encoding",
-                "sections",
-                "chunks",
-                "tokens",
-                "kept",
-                "edited",
-                "added",
-                "removed",
-            )
-            console.table(columns, [[str(row.get(name, "")) for name in columns] for row in rows])
-            tokenizer_name = rows[0]["tokenizer"] if rows else ""
-            console.note(f"tokens counted with {tokenizer_name}")
-
-
 def plan(
     books: Books,
+    as_book: AsBook = False,
     pipeline: options.Pipeline = "summary",
     as_json: options.AsJson = False,
     model: options.Model = None,
@@ -142,7 +106,7 @@ def plan(
     with options.runtime(state, model=model, ops=ops, tokenizer=tokenizer) as runtime:
         spec = options.pipeline_with(pipeline, limit, overlap, skip_boilerplate)
         check(runtime, spec)
-        documents = ingest_all(runtime, books, spec.grain, encoding=encoding, quiet=as_json)
+        documents = ingest_all(runtime, books, spec.grain, encoding=encoding, quiet=as_json, as_book=as_book)
         tell_plan(runtime, spec, documents, as_json=as_json)
 
 
@@ -166,41 +130,6 @@ def check(runtime: Runtime, spec: PipelineSpec) -> None:
     from workers.planning.plan import resolve
 
     resolve(spec, runtime.ops, runtime, runtime.settings.model)
-
-
-def ingest_all(
-    runtime: Runtime, books: list[str], grain: GrainSpec, *, encoding: str | None, quiet: bool
-) -> list[Ingested]:
-    """Bring sources in, in order. A source that can not be read stops here; those before it are in."""
-    found = find(books, runtime.spool, sys.stdin.buffer)
-    cutting = runtime.cutting(grain)
-    done: list[Ingested] = []
-    for source in found:
-        try:
-            item = ingest(runtime.database, source, cutting, encoding=encoding)
-        except ReadError as error:
-            raise _with_count(error, len(done), len(found)) from error
-        if not quiet:
-            tell(item)
-        done.append(item)
-    return done
-
-
-def _with_count(error: ReadError, done: int, wanted: int) -> ReadError:
-    if wanted == 1:
-        return error
-    return type(error)(error.message, cause=error.cause, hint=error.hint or f"{done} of {wanted} files are in already")
-
-
-def tell(item: Ingested) -> None:
-    """Say what ingest did with a source, and what it noticed."""
-    report = item.report
-    counts = ", ".join(f"{count} {name}" for name, count in report.items() if count)
-    what = item.outcome if item.outcome is Outcome.UNCHANGED else f"{item.outcome} ({item.revision.encoding})"
-    console.note(f"{item.document.title}: {what}" + (f": chunks {counts}" if counts else ""))
-    for warning in item.revision.warnings if item.outcome is not Outcome.UNCHANGED else []:
-        if isinstance(warning, dict):
-            console.note(f"  warning: {warning['message']}")
 
 
 def begin(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from pipeline.errors import ReadError
+from pipeline.errors import EmptyError, ReadError
+from pipeline.read.archives import GzipReader, ZipReader
 from pipeline.read.containers import DOCX, EPUB, ZIP, container_type
 from pipeline.read.markdown_reader import MarkdownReader
 from pipeline.read.reading import Reader, Reading, ReadOptions, Source
@@ -115,7 +116,7 @@ def find_type(source: Source) -> str:
         except OSError as error:
             raise ReadError(f"{source.name} cannot be read: {error.strerror or error}") from error
     if not head:
-        raise ReadError(f"{source.name} is empty")
+        raise EmptyError(f"{source.name} is empty")
     media_type = media_type_of(source.name, head)
     return container_type(source) if media_type == ZIP else media_type
 
@@ -133,5 +134,14 @@ def read(source: Source, options: ReadOptions | None = None, media_type: str | N
     return reader.read(source, options or ReadOptions())
 
 
+def stands(reader: str, version: int) -> bool:
+    """Would a source be read today as it was by a reader of this name (`gzip+text`: one within the other)?"""
+    *outer, name = reader.split("+")
+    known = {one.name: one for one in _readers.values()}
+    return all(one in known for one in outer) and name in known and known[name].version == version
+
+
 register(TextReader())
 register(MarkdownReader())
+register(GzipReader(find_type, read))
+register(ZipReader(find_type, read))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from pipeline.read.boilerplate import LEGEND, Marker, stated_title
@@ -22,10 +23,20 @@ _BOOK_TITLE = re.compile(r"《([^《》\n]{1,80})》")
 _BODY_BELOW_TITLE = 200  # characters of a chapter's text, so that the line above it can be a title
 
 
-def structure_of(scanner: Scanner, line_count: int) -> Structure:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PartStart:
+    """Where a file begins in a text that was joined of several."""
+
+    start: int
+    line: int
+    shown: int  # offset of its first character to be seen
+    title: str  # of the chapter that it is if it has no heading of its own
+
+
+def structure_of(scanner: Scanner, line_count: int, parts: Sequence[PartStart] = ()) -> Structure:
     """The structure of the text that a scanner has seen to its end; the scanner is used up by it.
 
-    Every character is in one innermost section.
+    Every character is in one section's own text. A part without a heading is a chapter.
     """
     boilerplate = boilerplate_spans(scanner, line_count)
     outer = outside(boilerplate, scanner.candidates)
@@ -37,7 +48,10 @@ def structure_of(scanner: Scanner, line_count: int) -> Structure:
     warnings = oddities(headings, repeats, banners, scanner)
     spans = sorted([*boilerplate, *contents], key=lambda span: span.start)
     insets = insets_among(banners, [*headings, *spans], scanner)
-    marks = sorted([*_marks(scanner, headings, spans), *insets], key=lambda mark: mark.start)
+    own = _marks(scanner, headings, spans)
+    if parts:
+        own = _with_parts(own, parts, scanner)
+    marks = sorted([*own, *insets], key=lambda mark: mark.start)
     title = _title(scanner, boilerplate)
     # A library in one file has hundreds of thousands of headings: they are not kept beside their sections.
     del headings, repeats, inner, outer, banners
@@ -92,6 +106,33 @@ def _marks(scanner: Scanner, headings: Sequence[Candidate], spans: Sequence[Span
             depth = CHAPTER_RANK if volumes and event.kind is SectionKind.CONTENTS else _OUTERMOST
             marks.extend(_span_marks(scanner, event, after, depth))
     return marks
+
+
+def _with_parts(marks: list[Mark], parts: Sequence[PartStart], scanner: Scanner) -> list[Mark]:
+    """The marks, and one where a part begins that has none: a chapter; or front text, where a heading follows it."""
+    starts = [mark.start for mark in marks]
+    kept = dict.fromkeys(range(len(marks)))
+    fresh: list[Mark] = []
+    for part, end in zip(parts, [*(part.start for part in parts[1:]), scanner.length], strict=True):
+        first, last = bisect_left(starts, part.start), bisect_left(starts, end)
+        inside = marks[first:last]
+        if any(mark.kind in (SectionKind.CHAPTER, SectionKind.VOLUME, SectionKind.HEADING) for mark in inside):
+            if inside[0].start > part.shown:
+                fresh.append(_part_mark(part, SectionKind.FRONT, _front_title(scanner, part, inside[0].start)))
+            continue
+        if inside and inside[0].start == part.start and inside[0].kind is SectionKind.FRONT:
+            del kept[first]
+        if not inside or inside[0].start > part.shown or inside[0].kind is SectionKind.FRONT:
+            fresh.append(_part_mark(part, SectionKind.CHAPTER, part.title))
+    return sorted([*(marks[at] for at in kept), *fresh], key=lambda mark: mark.start)
+
+
+def _front_title(scanner: Scanner, part: PartStart, end: int) -> str:
+    return first_line(scanner.head[part.start : end]) or part.title
+
+
+def _part_mark(part: PartStart, kind: SectionKind, title: str) -> Mark:
+    return Mark(start=part.start, line=part.line, depth=CHAPTER_RANK, kind=kind, title=title, is_leaf=True)
 
 
 def _span_marks(scanner: Scanner, span: Span, after: Candidate | Span | None, depth: int) -> Iterator[Mark]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from pipeline.errors import ReadError
+from pipeline.errors import EmptyError, ReadError
 from pipeline.read.decode import MIXED, BlockDecoder, byte_blocks, decoder_for, encoding_name
 from pipeline.read.guess import guess, guess_utf16, is_iso_2022_jp
 from pipeline.read.line_ends import LineEnds
@@ -120,7 +120,7 @@ class _Pass:
         if self._watch is not None:
             self._watch.end(self._decoder)
         if not self._seen:
-            raise ReadError(f"{self._source.name} is empty")
+            raise EmptyError(f"{self._source.name} is empty")
         return self._survey()
 
     def _take(self, text: str) -> None:
