@@ -20,7 +20,8 @@ from pipeline.spec import GrainSpec
 from workers.ingest.attempt import Attempt, Failed, attempt
 from workers.ingest.find import Finding, look
 from workers.ingest.ingest import Ingested, Outcome
-from workers.ingest.pool import Task, ingest_parallel, usable_processors
+from workers.ingest.pool import ingest_parallel, size_of, usable_processors
+from workers.ingest.serving import Task
 from workers.runtime import Runtime
 
 Books = Annotated[
@@ -33,7 +34,8 @@ AsBook = Annotated[
 Jobs = Annotated[
     int | None, typer.Option("--jobs", "-j", min=1, help="Processes that read at once (default: one a processor).")
 ]
-PARALLEL_FROM = 8  # sources: fewer are done sooner than other processes are up
+PARALLEL_FROM = 32  # sources, or
+PARALLEL_BYTES = 8_000_000  # of several: less is done sooner than other processes are up
 TOLD_ONE_BY_ONE = 20  # sources: of more, only what went wrong is told while it goes on
 TOLD_WARNINGS = 5  # of one kind and document
 PLAIN_EVERY_S = 5.0
@@ -94,7 +96,8 @@ def bring_in(
 ) -> list[Attempt]:
     """Bring sources in, several at once where there are many; what became of each, in order."""
     sources = finding.sources
-    processes = jobs or (usable_processors() if len(sources) >= PARALLEL_FROM else 1)
+    is_much = len(sources) >= PARALLEL_FROM or sum(map(size_of, sources)) >= PARALLEL_BYTES
+    processes = jobs or (usable_processors() if is_much else 1)
     with _Progress(sources_count=len(sources), quiet=quiet) as progress:
         if processes > 1 and len(sources) > 1:
             assert runtime.database  # made and migrated once, before others open it

@@ -8,28 +8,24 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import resource
 import signal
-import sys
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any
 
-from pipeline.errors import OctavoError
-from pipeline.settings import Settings
-from pipeline.spec import GrainSpec
-from workers.ingest.attempt import Attempt, Failed, attempt
+from workers.ingest import serving
+from workers.ingest.attempt import Attempt, Failed
 from workers.ingest.find import Found
+from workers.ingest.serving import Task
 
 PATIENCE_S = 120.0  # for any source, and one second more for each
 BYTES_PER_SECOND = 20_000  # slower than any reading that goes on at all
 FULL_BYTES = 400 << 20  # a process that has held so much is replaced: what Python once took it seldom gives back
-START_S = 60.0
+START_S = 60.0  # more for the first source of a process, and for a process to end
 
 Done = Callable[[int, Attempt], None]
 
@@ -39,17 +35,8 @@ class _Worker:
     process: BaseProcess
     connection: Connection
     at: int | None = None  # the number of the source it is at
-    until: float = field(default=0.0)  # when that source has taken too long
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Task:
-    """How sources are brought in; goes to each process once."""
-
-    settings: Settings
-    grain: GrainSpec
-    encoding: str | None
-    collection: str
+    until: float = 0.0  # when that source has taken too long
+    is_new: bool = True
 
 
 def ingest_parallel(task: Task, sources: Sequence[Found], *, processes: int, on_done: Done) -> list[Attempt]:
@@ -68,15 +55,17 @@ def ingest_parallel(task: Task, sources: Sequence[Found], *, processes: int, on_
 class _Pool:
     def __init__(self, task: Task, sources: Sequence[Found], on_done: Done) -> None:
         self._task, self._sources, self._on_done = task, sources, on_done
-        self._context = multiprocessing.get_context("spawn")
+        # One process imports what is needed, once; each that reads is a fork of it, and starts at once.
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload([serving.__name__])
         self._waiting = deque(range(len(sources)))
         self._workers: list[_Worker] = []
         self.outcomes: list[Attempt | None] = [None] * len(sources)
 
     def run(self, processes: int) -> None:
-        self._workers = [self._start() for _ in range(processes)]
-        for worker in self._workers:
-            self._give(worker)
+        for _ in range(processes):
+            self._workers.append(self._start())
+            self._give(self._workers[-1])
         while busy := [worker for worker in self._workers if worker.at is not None]:
             soonest = min(worker.until for worker in busy)
             ready = set(wait([worker.connection for worker in busy], max(0.0, soonest - time.monotonic())))
@@ -93,7 +82,9 @@ class _Pool:
 
     def _start(self) -> _Worker:
         ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=serve, args=(theirs, self._task), daemon=True, name="octavo-ingest")
+        process = self._context.Process(
+            target=serving.serve, args=(theirs, self._task), daemon=True, name="octavo-ingest"
+        )
         process.start()
         theirs.close()
         return _Worker(process, ours)
@@ -104,7 +95,8 @@ class _Pool:
         if worker.at is None:
             return
         source = self._sources[worker.at]
-        worker.until = time.monotonic() + START_S + patience_s(source)
+        worker.until = time.monotonic() + patience_s(source) + (START_S if worker.is_new else 0.0)
+        worker.is_new = False
         try:
             worker.connection.send(source)
         except OSError:
@@ -150,7 +142,7 @@ class _Pool:
     def _replace(self, worker: _Worker, *, kill: bool) -> None:
         self._end(worker, kill=kill)
         fresh = self._start()
-        worker.process, worker.connection = fresh.process, fresh.connection
+        worker.process, worker.connection, worker.is_new = fresh.process, fresh.connection, True
 
     def _end(self, worker: _Worker, *, kill: bool) -> None:
         worker.connection.close()  # an idle process ends by itself when nobody is at the other end
@@ -160,36 +152,6 @@ class _Pool:
         if worker.process.is_alive():
             worker.process.kill()
             worker.process.join()
-
-
-def serve(connection: Connection, task: Task) -> None:
-    """The child: brings in each source that it is given, and says what became of it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends its children
-    from workers.runtime import Runtime
-
-    runtime = Runtime(task.settings)
-    cutting: Any = None
-    try:
-        while True:
-            found = connection.recv()
-            try:
-                cutting = cutting or runtime.cutting(task.grain)
-                database = runtime.database
-            except OctavoError as error:
-                outcome: Attempt = Failed.of(found, error)
-            else:
-                outcome = attempt(database, found, cutting, encoding=task.encoding, collection=task.collection)
-            connection.send((outcome, held_bytes()))
-    except (EOFError, OSError):
-        return  # the parent is done, or gone
-    finally:
-        runtime.close()
-
-
-def held_bytes() -> int:
-    """The most memory that this process has held."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def patience_s(found: Found) -> float:
