@@ -19,7 +19,7 @@ from pipeline.read.scan import Scanner
 from pipeline.read.structure import PartStart, structure_of
 from pipeline.read.tree import Structure
 
-NAME = "joined"
+JOINED = "joined"
 _PLAIN = "text/plain"
 _OWN_KINDS = (SectionKind.CHAPTER, SectionKind.VOLUME, SectionKind.HEADING)
 
@@ -70,7 +70,7 @@ def read_joined(name: str, parts: Sequence[Part], options: ReadOptions, read: Re
     structure = _structure(scanner, placed, chars, line_count)
     return Reading(
         media_type=placed[0].reading.media_type,
-        reader=f"{NAME}+{placed[0].reading.reader}",
+        reader=f"{JOINED}+{placed[0].reading.reader}",
         reader_version=placed[0].reading.reader_version,
         encoding=", ".join(dict.fromkeys(one.reading.encoding for one in placed)),
         title=structure.title,

@@ -7,6 +7,7 @@ import re
 from pipeline.errors import EmptyError, ReadError
 from pipeline.read.archives import GzipReader, ZipReader
 from pipeline.read.containers import DOCX, EPUB, ZIP, container_type
+from pipeline.read.joined import JOINED
 from pipeline.read.markdown_reader import MarkdownReader
 from pipeline.read.reading import Reader, Reading, ReadOptions, Source
 from pipeline.read.text import TextReader
@@ -138,7 +139,7 @@ def stands(reader: str, version: int) -> bool:
     """Would a source be read today as it was by a reader of this name (`gzip+text`: one within the other)?"""
     *outer, name = reader.split("+")
     known = {one.name: one for one in _readers.values()}
-    return all(one in known for one in outer) and name in known and known[name].version == version
+    return all(one in known or one == JOINED for one in outer) and name in known and known[name].version == version
 
 
 register(TextReader())

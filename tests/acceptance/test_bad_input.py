@@ -55,7 +55,10 @@ def test_an_empty_file_is_no_book(kept: Cli) -> None:
 def test_a_good_file_beside_a_bad_one_is_in_already(cli: Cli) -> None:
     write(cli.folder, "books/1.txt", "Chapter 1\n\nTom Bell came home.\n")
     write(cli.folder, "books/2.txt", bytes(range(256)) * 64)
-    ended = cli.refused("ingest", "books", "--json", code=1, says="2.txt")
+    ended = cli.run("ingest", "books", "--json")
+    assert (ended.code, [row["what"] for row in ended.json]) == (1, ["read", "failed"])
+    assert "2.txt is not text" in ended.json[1]["reason"]
+    ended = cli.refused("run", "books", "--json", code=1, says="2.txt is not text")
     assert "1 of 2 files are in already" in ended.err
     assert len(cli.ok("status", "--json").json["documents"]) == 1
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import multiprocessing
 import os
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -132,35 +134,54 @@ def test_a_process_that_grew_is_replaced_and_nothing_is_lost(
 
 
 def test_processes_end_when_what_started_them_is_killed(shelf: Path, tmp_path: Path) -> None:
-    reader, writer = os.pipe()
-    pid = os.fork()
-    if not pid:  # the command that is killed, in a process of its own
-        os.close(reader)
-        runtime = _runtime(tmp_path / "state")
-
-        def on_done(at: int, outcome: Attempt) -> None:
-            os.write(writer, b"".join(child.pid.to_bytes(4, "big") for child in multiprocessing.active_children()))
-            os.kill(os.getpid(), 9)
-
-        task = Task(settings=runtime.settings, grain=GrainSpec(limit=400), encoding=None, collection="default")
-        ingest_parallel(task, _sources(shelf, runtime), processes=2, on_done=on_done)
-    os.close(writer)
-    told = os.read(reader, 8)
-    os.waitpid(pid, 0)
-    children = [int.from_bytes(told[at : at + 4], "big") for at in range(0, len(told), 4)]
-    assert len(children) == 2
+    state = tmp_path / "state"
+    os.mkfifo(shelf / "zz.txt")
+    command = [sys.executable, "-c", _COMMAND, str(shelf), str(state)]
+    with subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"done\n"
+        assert len(_session(process.pid)) >= 3
+        process.kill()
     deadline = time.monotonic() + WAIT_S
-    while any(_alive(child) for child in children):
+    while _session(process.pid):
         assert time.monotonic() < deadline, "processes were left behind"
-    runtime = _runtime(tmp_path / "state")
+    runtime = _runtime(state)
     outcomes = _bring(runtime, _sources(shelf, runtime), 2)
-    assert all(isinstance(item, Ingested) for item in outcomes)
+    assert len(outcomes) == 12
     assert Outcome.UNCHANGED in {item.outcome for item in outcomes if isinstance(item, Ingested)}
     runtime.close()
 
 
-def _alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
+# A command that is killed while one of its processes reads and the other waits.
+_COMMAND = """
+import io, sys
+from pathlib import Path
+from pipeline.settings import Settings
+from pipeline.spec import GrainSpec
+from workers.ingest.find import Found, look
+from workers.ingest.pool import ingest_parallel
+from workers.ingest.serving import Task
+from workers.runtime import Runtime
+if __name__ == "__main__":
+    shelf, state = map(Path, sys.argv[1:])
+    runtime = Runtime(Settings(state=state, tokenizer="characters"))
+    assert runtime.database
+    pipe = shelf / "zz.txt"
+    silent = Found(path=pipe, uri=pipe.as_uri(), name="zz.txt")
+    sources = [silent, *look([str(shelf)], runtime.spool, io.BytesIO()).sources]
+    task = Task(settings=runtime.settings, grain=GrainSpec(limit=400), encoding=None, collection="default")
+    ingest_parallel(task, sources, processes=2, on_done=lambda at, outcome: print("done", flush=True))
+"""
+
+
+def _session(leader: int) -> list[int]:
+    """The processes of a session that still run."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, _, session = path.read_text().rsplit(")", 1)[1].split()[:4]
+        except OSError:
+            continue
+        if int(session) == leader and state != "Z":
+            found.append(int(path.parent.name))
+    return found

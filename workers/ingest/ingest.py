@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -17,12 +15,12 @@ from pipeline.errors import OctavoError, ReadError
 from pipeline.ids import uuid7
 from pipeline.read import registry
 from pipeline.read.reading import Reading, ReadOptions
-from pipeline.read.sources import FileSource
 from pipeline.split.grain import Grain, TokenCounter
 from pipeline.split.splitter import SPLITTER_VERSION, Splitter
 from workers.ingest.cut import cut
-from workers.ingest.find import Found, printable
+from workers.ingest.find import Found
 from workers.ingest.moves import adopt
+from workers.ingest.opening import Stat, parts_options, read_found, sha256_of, stat_of, title_of
 
 RACY_NS = 2_000_000_000  # a file changed within two seconds of its reading may change again without a new time
 RACES = 5
@@ -83,15 +81,15 @@ def ingest(
 
     Raises ReadError, StorageError, or IngestRaceError when other processes win every race for the document.
     """
-    options: dict[str, object] = {"encoding": encoding} if encoding else {}
+    options = reading_options(found, encoding)
     for _ in range(RACES):
         with database.read() as rows:
             known = rows.documents.by_uri(found.uri)
         known = known or adopt(database, found)
-        if known and known.current and _stands(database, found.path, known.media_type, known.current, options):
-            return _recut(database, known, known.current, cutting)
-        mtime_ns = _mtime_ns(found.path)  # before it is read: what is written later has a later time
-        reading = registry.read(FileSource(found.path), ReadOptions(encoding=encoding))
+        if known and known.current and stands(database, found, known.current, options):
+            return recut(database, known, known.current, cutting)
+        mtime_ns = _mtime_ns(found)  # before it is read: what is written later has a later time
+        reading = read_found(found, ReadOptions(encoding=encoding))
         document = known or _document(database, found, reading, title=title, collection=collection)
         if known is None and document.current:
             continue  # another process published it while this one read: its revision may be this very reading
@@ -107,7 +105,7 @@ def _document(database: Database, found: Found, reading: Reading, *, title: str 
         rows.documents.add(
             id=uuid7(),
             uri=found.uri,
-            title=title or reading.title or printable(found.path.stem),
+            title=title or reading.title or title_of(found),
             media_type=reading.media_type,
             collection=collection,
         )
@@ -116,31 +114,50 @@ def _document(database: Database, found: Found, reading: Reading, *, title: str 
     return document
 
 
-def _stands(database: Database, path: Path, media_type: str, current: Revision, options: dict[str, object]) -> bool:
+def reading_options(found: Found, encoding: str | None) -> dict[str, object]:
+    """What the caller decided about a reading, as its revision keeps it."""
+    return ({"encoding": encoding} if encoding else {}) | parts_options(found)
+
+
+def stands(database: Database, found: Found, current: Revision, options: dict[str, object]) -> bool:
     """Is the current revision still a reading of these bytes? A touched file costs a stat and a hash."""
-    reader = registry.reader_for(media_type)
-    if reader is None or (reader.name, reader.version) != (current.reader, current.reader_version):
-        return False
-    if current.options != options:
+    if not read_alike(current, options):
         return False
     try:
-        stat = path.stat()
-        if stat.st_size != current.source_size:
+        stat = stat_of(found)
+        if stat.size not in (None, current.source_size):
             return False
-        settled = current.created_at.timestamp() * 1e9 - stat.st_mtime_ns > RACY_NS
-        if stat.st_mtime_ns == current.source_mtime_ns and settled:
+        if _settled(stat, current):
             return True
-        with path.open("rb") as file:
-            same = hashlib.file_digest(file, "sha256").digest() == current.source_sha256
+        same = sha256_of(found) == current.source_sha256
     except OSError as error:
-        raise ReadError(f"{printable(path.name)} can not be read: {error.strerror}") from error
-    if same and stat.st_mtime_ns != current.source_mtime_ns and time.time_ns() - stat.st_mtime_ns > RACY_NS:
+        raise ReadError(f"{found.name} can not be read: {error.strerror}") from error
+    if same and stat.mtime_ns != current.source_mtime_ns and time.time_ns() - stat.mtime_ns > RACY_NS:
         with database.write() as rows:
-            rows.documents.touch(current.id, size=stat.st_size, mtime_ns=stat.st_mtime_ns)
+            rows.documents.touch(current.id, size=current.source_size, mtime_ns=stat.mtime_ns)
     return same
 
 
-def _recut(database: Database, document: Document, current: Revision, cutting: Cutting) -> Ingested:
+def read_alike(current: Revision, options: dict[str, object]) -> bool:
+    """Was the revision read as its source would be read now: by that reader, in that version, that way?"""
+    return registry.stands(current.reader, current.reader_version) and current.options == options
+
+
+def untouched(found: Found, current: Revision, options: dict[str, object]) -> bool:
+    """Does a stat alone show that the revision is still a reading of this source? False when only a look inside can."""
+    try:
+        stat = stat_of(found)
+    except OSError:
+        return False
+    return stat.size in (None, current.source_size) and _settled(stat, current) and read_alike(current, options)
+
+
+def _settled(stat: Stat, current: Revision) -> bool:
+    settled = current.created_at.timestamp() * 1e9 - stat.mtime_ns > RACY_NS
+    return stat.mtime_ns == current.source_mtime_ns and settled
+
+
+def recut(database: Database, document: Document, current: Revision, cutting: Cutting) -> Ingested:
     """The current revision as it is, cut by this grain too if it was not yet."""
     policy = cutting.policy()
     with database.read() as rows:
@@ -213,9 +230,9 @@ def _publish(
     )
 
 
-def _mtime_ns(path: Path) -> int | None:
+def _mtime_ns(found: Found) -> int | None:
     try:
-        return path.stat().st_mtime_ns
+        return stat_of(found).mtime_ns
     except OSError:
         return None  # the reader says what is wrong with it
 

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 from pathlib import Path
-from urllib.parse import unquote_to_bytes, urlsplit
+from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
 from db.database import Database
 from db.values import Document
-from workers.ingest.find import Found, printable
+from workers.ingest.find import Found, look, printable
 
 
 def path_of(uri: str) -> Path | None:
     """The file that a document's URI names; None when it names no file."""
     parts = urlsplit(uri)
     return Path(os.fsdecode(unquote_to_bytes(parts.path))) if parts.scheme == "file" else None
+
+
+def found_of(document: Document) -> Found | None:
+    """The source that a document was made of, as it is there now; None when it is no file. Raises ReadError."""
+    path = path_of(document.uri)
+    if path is None:
+        return None
+    if entry := unquote(urlsplit(document.uri).fragment):
+        return Found(path=path, uri=document.uri, name=printable(f"{path.name}/{entry}"), entry=entry)
+    if document.current is not None and "parts" in document.current.options:
+        sources = look([str(path)], path, io.BytesIO(), as_book=True).sources
+        return next((found for found in sources if found.uri == document.uri), None)
+    return Found(path=path, uri=document.uri, name=printable(path.name))
 
 
 def gone(document: Document) -> bool:
@@ -30,8 +44,8 @@ def adopt(database: Database, found: Found) -> Document | None:
     It gets this path; a title that was the file's name follows. Of a copy the first path is still there: it stays a
     document of its own. None when there is no such document.
     """
-    if path_of(found.uri) is None:
-        return None
+    if path_of(found.uri) is None or found.entry is not None or found.parts:
+        return None  # what is in an archive, or made of many files, has no name of its own to keep
     try:
         size = found.path.stat().st_size
         with database.read() as rows:

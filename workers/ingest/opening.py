@@ -6,14 +6,14 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.errors import ReadError
 from pipeline.read import registry
 from pipeline.read.archives import EntrySource
 from pipeline.read.joined import Part, digest_of, read_joined
 from pipeline.read.reading import Reading, ReadOptions, Source
 from pipeline.read.sources import FileSource
-from pipeline.read.zip_safe import open_zip
 from workers.ingest.find import Found, printable
+
+_NOTHING = hashlib.sha256().digest()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,9 +67,6 @@ def title_of(found: Found) -> str:
     return printable(path.name if found.parts and path.is_dir() else path.stem.removesuffix(".txt"))
 
 
-_NOTHING = hashlib.sha256().digest()
-
-
 def _source(found: Found) -> Source:
     file = FileSource(found.path)
     return EntrySource(file, found.entry) if found.entry is not None else file
@@ -88,14 +85,3 @@ def _sha256(source: Source) -> bytes:
         while data := stream.read(1 << 20):
             digest.update(data)
     return digest.digest()
-
-
-def has_entry(found: Found) -> bool:
-    """Is the one text that is meant still in its archive? Raises ReadError when that is damaged."""
-    if found.entry is None:
-        return True
-    with open_zip(FileSource(found.path)) as archive:
-        return found.entry in archive.entries
-
-
-__all__ = ["ReadError", "Stat", "has_entry", "parts_options", "read_found", "sha256_of", "stat_of", "title_of"]

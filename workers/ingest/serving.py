@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import resource
 import signal
 import sys
+import threading
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 
 from pipeline.errors import OctavoError
 from pipeline.settings import Settings
@@ -29,6 +32,7 @@ class Task:
 def serve(connection: Connection, task: Task) -> None:
     """The child: brings in each source that it is given, and says what became of it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends its children
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     runtime = Runtime(task.settings)
     cutting: Cutting | None = None
     try:
@@ -46,6 +50,14 @@ def serve(connection: Connection, task: Task) -> None:
         return  # the parent is done, or gone
     finally:
         runtime.close()
+
+
+def _end_with_parent() -> None:
+    """Whatever the process is at, it ends when its parent does; what it has not committed is done again."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
 
 
 def held_bytes() -> int:
