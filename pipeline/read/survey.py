@@ -57,10 +57,10 @@ def survey(source: Source, options: ReadOptions, new_sink: Callable[[], Callable
         _glance(head)
         return _Pass(source, "utf-8", new_sink(), Utf8Watch()).run()
     except NotUtf8Error as found:
-        sample, is_mixed = found.sample, found.mixed
+        sample, is_mixed, known = found.sample, found.mixed, found.encoding
     if is_iso_2022_jp(sample):
         return _Pass(source, "iso2022_jp_ext", new_sink()).run()
-    encoding, score = guess(sample)
+    encoding, score = (known, 1.0) if known else guess(sample)
     warnings = () if score else (_uncertain(encoding),)
     try:
         if not is_mixed:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Protocol
 
 from pipeline.read.decode import BlockDecoder
-from pipeline.read.guess import SAMPLE_BYTES, guess, is_iso_2022_jp, sample_of
+from pipeline.read.guess import SAMPLE_BYTES, guess, is_iso_2022_jp, is_western, sample_of, western
 
 # UTF-8 is given up when it has so few characters of several bytes for each fault: stray bytes are forgiven.
 _CHARACTERS_PER_FAULT = 5
 _ENOUGH_FAULTS = 64
+_FEW_FAULTS = 2  # in a text that is ASCII else: stray bytes, unless they stand where a letter of the West would
 _PROOF = 200  # bytes behind the first of their character that prove UTF-8 where there is no fault
 _PIECE = 1 << 16
 _CERTAIN = 0.5  # a score of guess() from which on stray lines are of another encoding, and not damaged
@@ -28,8 +29,9 @@ class Watch(Protocol):
 class NotUtf8Error(Exception):
     """The bytes are not UTF-8, or not all of them."""
 
-    def __init__(self, sample: bytes, *, mixed: bool) -> None:
+    def __init__(self, sample: bytes, *, mixed: bool, encoding: str | None = None) -> None:
         super().__init__()
+        self.encoding = encoding  # where it is known what they are
         self.sample = sample  # lines with bytes above ASCII that are not UTF-8
         self.mixed = mixed  # a part of the file is UTF-8 all the same
 
@@ -67,6 +69,10 @@ class Utf8Watch:
         if self._extra >= _CHARACTERS_PER_FAULT * strange:
             if self._proven and strange >= _ENOUGH_FAULTS and guess(self._sample)[1] >= _CERTAIN:
                 raise NotUtf8Error(self._sample, mixed=True)
+            return
+        if strange <= _FEW_FAULTS and self._extra <= 2 * strange and not decoder.surrogates:  # ASCII else
+            if is_western(self._sample):
+                raise NotUtf8Error(self._sample, mixed=False, encoding=western(self._sample))
             return
         if self._extra or decoder.surrogates or strange >= _ENOUGH_FAULTS or guess(self._sample)[1]:
             raise NotUtf8Error(self._sample, mixed=self._proven)

@@ -28,6 +28,12 @@ RUSSIAN = "Глава 1. Переправа\n\nЛодка уже ушла, а с
 FRENCH = "Chapitre 1. Le bac\n\nLe bac était déjà parti, mais il restait près de la rivière, rêvant à l'été passé.\n"
 GERMAN = "Kapitel 1. Die Fähre\n\nDie Fähre war längst fort, doch der Alte saß noch über dem Fluß, wohin er gehörte.\n"
 POLISH = "Rozdział 1. Przewóz\n\nPrzewóz już odpłynął, a starzec wciąż siedział na kamieniu i patrzył na rzekę.\n"
+ENGLISH_LINE = "The ferry had gone long before noon.\n"
+CHINESE_LINE = "渡船已经走了，老人还坐在岸边的石头上，看着河水慢慢流过去。\n"
+HONG_KONG = "第一章 渡口\n\n佢哋喺岸邊嘅石頭上坐咗好耐，睇住啲船慢慢咁走咗，渡船啱啱嚟到。\n"
+RARE = "第一章 渡口\n\n渡船𠀀已经走了，老人𪚥还坐在岸边的石头上，看着河水慢慢流过去。\n"
+TURKISH = "Bölüm 1\n\nVapur çoktan gitmişti, ama yaşlı adam hâlâ kıyıdaki taşın üstünde oturuyordu, ışığı gördü.\n"
+HEBREW = "פרק 1\n\nהמעבורת כבר יצאה, והזקן עוד ישב על האבן שעל שפת הנהר והביט במים.\n"
 GREEK = "Κεφάλαιο 1\n\nΗ βάρκα είχε φύγει, μα ο γέρος καθόταν ακόμα στην όχθη.\n"
 
 
@@ -40,6 +46,9 @@ GREEK = "Κεφάλαιο 1\n\nΗ βάρκα είχε φύγει, μα ο γέρ
         (JAPANESE, "euc_jp"),
         (JAPANESE, "iso2022_jp"),
         (KOREAN, "cp949"),
+        (KOREAN, "euc_kr"),
+        (HONG_KONG, "big5hkscs"),
+        (RARE, "gb18030"),
         (RUSSIAN, "cp1251"),
         (RUSSIAN, "koi8_r"),
         (RUSSIAN, "cp866"),
@@ -52,6 +61,11 @@ GREEK = "Κεφάλαιο 1\n\nΗ βάρκα είχε φύγει, μα ο γέρ
         (RUSSIAN, "utf-16-be"),
         (CHINESE, "utf-16-le"),
         (JAPANESE, "utf-32-be"),
+        (KOREAN, "utf-32-le"),
+        (RUSSIAN, "utf-32-le"),
+        (GERMAN, "utf-32-be"),
+        (TURKISH, "cp1254"),
+        (HEBREW, "cp1255"),
     ],
 )
 def test_an_encoding_is_found_without_a_mark(text: str, encoding: str, read_bytes: Read, text_of: Text) -> None:
@@ -107,12 +121,28 @@ def test_many_stray_bytes_do_not_make_a_book_mixed(read_bytes: Read, text_of: Te
     assert text_of(reading).count("\ufffd") == 200
 
 
-def test_a_stray_byte_in_an_ascii_book_is_no_reason_to_call_it_latin(read_bytes: Read, text_of: Text) -> None:
-    good = b"The ferry had gone long before noon.\n" * 40_000
-    reading = read_bytes(good[:700_000] + b"\x81" + good[700_000:])
+@pytest.mark.parametrize("stray", [b"\x81", b"\xff", b"\xe9", b"\x80", b"\xe4\xb8", b"\xc3"], ids=repr)
+@pytest.mark.parametrize(("where", "line"), [(0.001, ENGLISH_LINE), (0.5, CHINESE_LINE), (0.999, ENGLISH_LINE)])
+def test_one_invalid_byte_in_a_long_book_is_replaced_counted_and_placed_and_the_book_stays_what_it_is(
+    stray: bytes, where: float, line: str, read_bytes: Read, text_of: Text
+) -> None:
+    good = line.encode() * (1_500_000 // len(line.encode()))
+    cut = good.index(b"\n", int(len(good) * where))
+    reading = read_bytes(good[:cut] + stray + good[cut:])
     assert reading.encoding == "utf-8"
-    assert [warning.byte_offset for warning in reading.warnings] == [700_000]
+    faults = [warning for warning in reading.warnings if warning.code == "invalid-bytes"]
+    assert [fault.byte_offset for fault in faults] == [cut]
+    assert faults[0].message.startswith("1 place(s) are no valid utf-8")
     assert text_of(reading).count("\ufffd") == 1
+    assert text_of(reading).replace("\ufffd", "") == good.decode()
+
+
+@pytest.mark.parametrize("word", ["café", "naïve", "Ångström", "it’s", "“Row”", "à la carte", "12°", "£5"])
+def test_the_one_accent_of_an_english_book_is_an_accent(word: str, read_bytes: Read, text_of: Text) -> None:
+    plain = ENGLISH_LINE * 30_000
+    reading = read_bytes((plain + f"He said {word} to it.\n").encode("cp1252"))
+    assert text_of(reading).endswith(f"He said {word} to it.\n")
+    assert not reading.warnings
 
 
 def test_a_character_across_blocks_is_whole(read_bytes: Read, text_of: Text) -> None:
