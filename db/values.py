@@ -11,6 +11,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from pipeline.ops.values import Json
+from pipeline.read.places import Places
 from pipeline.read.reading import LineEnding, Section
 from pipeline.states import JobState, Outcome, RevisionState, StepState, TaskState
 
@@ -32,6 +33,9 @@ class NewRevision:
     line_count: int
     line_endings: tuple[LineEnding, ...]
     warnings: list[object]
+    authors: list[object]
+    language: str | None
+    places: Places | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,6 +57,8 @@ class Revision:
     char_count: int
     line_count: int
     warnings: list[object]
+    authors: list[object]
+    language: str | None
     created_at: datetime
 
 

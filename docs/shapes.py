@@ -16,6 +16,17 @@ class Shape(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
+class SourcePlace(Shape):
+    """Where a thing stands in a source whose lines are not the text's: only what the format has."""
+
+    item: str | None = None
+    page: int | None = Field(default=None, ge=1)
+    label: str | None = None
+    paragraph: int | None = Field(default=None, ge=1)
+    line: int | None = Field(default=None, ge=1)
+    element: str | None = None
+
+
 class Citation(Shape):
     """Where in a book a thing stands."""
 
@@ -26,6 +37,8 @@ class Citation(Shape):
     end_line: int = Field(ge=1)
     start: int = Field(ge=0)
     end: int = Field(ge=0)
+    source: SourcePlace | None = None
+    source_end: SourcePlace | None = None
 
 
 class CanonicalCitation(Shape):
@@ -76,6 +89,7 @@ class Chapter(Shape):
     title: str
     level: int
     start_line: int
+    source: SourcePlace | None = None
     text: str
     citations: list[Citation]
 
@@ -141,12 +155,13 @@ class ManifestSection(Shape):
 
     title: str
     level: int
-    kind: Literal["front", "chapter", "volume", "heading", "contents", "boilerplate"]
+    kind: Literal["front", "chapter", "volume", "heading", "contents", "boilerplate", "notes"]
     parent: int | None
     start_line: int
     end_line: int
     start: int
     end: int
+    source: SourcePlace | None = None
 
 
 class CanonicalChunk(Shape):
@@ -168,6 +183,7 @@ class Chunk(CanonicalChunk):
     """A chunk."""
 
     id: str
+    source: SourcePlace | None = None
 
 
 class Grain(Shape):
@@ -220,6 +236,8 @@ class Manifest(Shape):
     media_type: str
     encoding: str
     reader: str
+    authors: list[str]
+    language: str | None
     warnings: list[ReadWarning]
     char_count: int
     line_count: int

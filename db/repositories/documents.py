@@ -12,16 +12,18 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.orm import aliased
 
 from db.dialect import insert_new
-from db.layout import pack, unpack
+from db.layout import pack, pack_places, unpack, unpack_places
 from db.prepared import IDS, among, ids_for
 from db.sections import StoredSections
 from db.tables import DocumentRow, RevisionPagesRow, RevisionRow, SectionRow
 from db.values import Document, NewRevision, PagePlace, Revision
 from pipeline import canonical
+from pipeline.read.places import Places
 from pipeline.read.reading import LineEnding, Section
 from pipeline.states import RevisionState
 
-_REVISION = [column for column in RevisionRow.__table__.c if column.name not in ("layout", "line_endings", "title")]
+_APART = ("layout", "line_endings", "title", "places")  # read when they are needed
+_REVISION = [column for column in RevisionRow.__table__.c if column.name not in _APART]
 
 
 class DocumentRepository:
@@ -100,6 +102,7 @@ class DocumentRepository:
             "state": RevisionState.BUILDING,
             "layout": b"",
             "line_endings": pack([item.first_line for item in endings], [item.width for item in endings]),
+            "places": None if new.places is None else pack_places(new.places),
             "created_at": datetime.now(UTC),
         }
         for name in [
@@ -115,6 +118,8 @@ class DocumentRepository:
             "char_count",
             "line_count",
             "warnings",
+            "authors",
+            "language",
         ]:
             values[name] = getattr(new, name)
         inserted = self._connection.execute(insert(RevisionRow).values(values).returning(RevisionRow.id))
@@ -230,6 +235,12 @@ class DocumentRepository:
         first_lines, widths = unpack(self._connection.execute(query).scalar_one(), 2)
         return tuple(LineEnding(first_line=line, width=width) for line, width in zip(first_lines, widths, strict=True))
 
+    def places(self, revision_id: int) -> Places | None:
+        """The way back from a revision's text to its source; None where the lines are the source's own."""
+        query = select(RevisionRow.places).where(RevisionRow.id == revision_id)
+        data = self._connection.execute(query).scalar_one()
+        return None if data is None else unpack_places(data)
+
     def place_pages(
         self,
         revision_id: int,
@@ -303,6 +314,8 @@ def _revision(row: Row[Any]) -> Revision:
         char_count=row.char_count,
         line_count=row.line_count,
         warnings=row.warnings,
+        authors=row.authors or [],
+        language=row.language,
         created_at=row.created_at,
     )
 

@@ -54,6 +54,9 @@ class RevisionRow(Base):
     layout: Mapped[bytes]  # ordered sections with start line and offset, compact (db.layout)
     line_endings: Mapped[bytes]  # the way back to the source's own offsets, compact (db.layout)
     warnings: Mapped[list[object]] = mapped_column(JSON)
+    authors: Mapped[list[object] | None] = mapped_column(JSON)  # as the document states them
+    language: Mapped[Said | None]
+    places: Mapped[bytes | None]  # the way back to pages, paragraphs, elements (db.layout); None: lines lead back
     created_at: Mapped[datetime]
 
 

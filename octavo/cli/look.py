@@ -12,6 +12,7 @@ from db.values import Document
 from octavo.cli import console, options, show
 from pipeline import canonical
 from pipeline.errors import NotFoundError
+from pipeline.read.places import where
 from workers.ingest.preview import preview_chunks
 from workers.outputs.cite import Citation
 from workers.outputs.explain import explain_chunk
@@ -252,17 +253,18 @@ def chunks(
                 assert current is not None
                 places = rows.documents.pages(current.id, chunking_id) or []
                 sections = rows.documents.sections(current.id)
-                found = list(chunk_rows(rows, sections, places, text=True))
+                sources = rows.documents.places(current.id)
+                found = list(chunk_rows(rows, sections, places, sources=sources, text=True))
     if as_json:
         console.print_json(found)
     else:
-        columns = ("ordinal", "lines", "tokens", "begins")
+        columns = ("ordinal", "place", "tokens", "begins")
         console.table(
             columns,
             [
                 [
                     str(row["ordinal"]),
-                    f"{row['start_line']}–{row['end_line']}",
+                    where(row).removeprefix("lines ").removeprefix("line "),
                     str(row["token_count"]),
                     " ".join(row["text"][:200].split())[:60],
                 ]

@@ -8,6 +8,7 @@ from db.database import Database
 from db.values import Job, Step
 from octavo.cli import console
 from pipeline.ops.values import Json
+from pipeline.read.places import where
 from workers.ingest.ingest import Ingested
 from workers.outputs.present import OUTPUT_VERSION
 from workers.planning.preview import StepPreview, whole
@@ -99,18 +100,21 @@ def output(value: Json, rest: str) -> None:
 
 
 def place(citation: dict[str, Json]) -> str:
-    """A citation in a few words: section and lines."""
-    if citation["end_line"] == citation["start_line"]:
-        lines = f"line {citation['start_line']}"
-    else:
-        lines = f"lines {citation['start_line']}–{citation['end_line']}"
-    return f"{citation['section']}, {lines}" if citation["section"] else lines
+    """A citation in a few words: section, and lines or the source's own places."""
+    return f"{citation['section']}, {where(citation)}" if citation["section"] else where(citation)
 
 
 def _lines(citations: list[dict[str, Json]]) -> str:
-    """Lines only, where the section is named already."""
-    shown = [place(citation | {"section": ""}).removeprefix("lines ").removeprefix("line ") for citation in citations]
-    return f"[lines {', '.join(shown)}]"
+    """Places only, where the section is named already."""
+    shown = [where(citation) for citation in citations]
+    if any("source" in citation for citation in citations):
+        return f"[{', '.join(shown)}]"
+    return f"[lines {', '.join(one.removeprefix('lines ').removeprefix('line ') for one in shown)}]"
+
+
+def _begin(section: dict[str, Json]) -> str:
+    """Where a section begins."""
+    return where({name: section[name] for name in ("start_line", "source") if name in section})
 
 
 def _places(citations: list[dict[str, Json]], most: int = 2) -> str:
@@ -136,10 +140,10 @@ def _summary(part: dict[str, Json], rest: str) -> None:
     console.out().print(f"\nChapters ({len(part['chapters'])})", style="bold")
     for chapter in part["chapters"][:SHOWN_CHAPTERS]:
         title = chapter["title"] or "(before the first heading)"
-        console.out().print(console.safe(f"  {title} (line {chapter['start_line']})"), style="bold")
+        console.out().print(console.safe(f"  {title} ({_begin(chapter)})"), style="bold")
         if chapter["text"]:
             console.out().print(f"    {console.safe(chapter['text'])}")
-            console.out().print(f"      {_lines(chapter['citations'])}", style="dim")
+            console.out().print(f"      {console.safe(_lines(chapter['citations']))}", style="dim")
     if len(part["chapters"]) > SHOWN_CHAPTERS:
         console.note(f"… and {len(part['chapters']) - SHOWN_CHAPTERS} more: {rest}")
 
@@ -148,7 +152,7 @@ def _outline(part: dict[str, Json]) -> None:
     console.out().print(console.safe(f"Outline of {part['document']}"), style="bold")
     for section in part["sections"]:
         indent = "  " * section["level"]
-        console.out().print(console.safe(f"{indent}{section['title']} (line {section['start_line']})"), style="bold")
+        console.out().print(console.safe(f"{indent}{section['title']} ({_begin(section)})"), style="bold")
         console.out().print(f"{indent}  {console.safe(section['text'])}")
         if section["terms"]:
             console.out().print(console.safe(f"{indent}  {', '.join(section['terms'])}"), style="dim")

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import BinaryIO, Protocol
 
+from pipeline.read.places import Places
+
 
 class SectionKind(StrEnum):
     """What a section of a document is to its reader."""
@@ -17,6 +19,7 @@ class SectionKind(StrEnum):
     HEADING = "heading"  # a Markdown (or other markup) heading
     CONTENTS = "contents"  # the table of contents at the front
     BOILERPLATE = "boilerplate"  # licence blocks and site banners: not the book's own words
+    NOTES = "notes"  # footnotes and endnotes, kept apart from the text that they belong to
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,6 +95,9 @@ class Reading:
     line_endings: tuple[LineEnding, ...]
     warnings: tuple[ReadWarning, ...]
     blocks: Callable[[], Iterator[str]]
+    authors: tuple[str, ...] = ()
+    language: str | None = None  # as the document states it, such as "en-GB"
+    places: Places | None = None  # the way back, of formats whose lines are not the text's
 
 
 class Reader(Protocol):

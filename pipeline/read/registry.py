@@ -7,6 +7,8 @@ import re
 from pipeline.errors import EmptyError, ReadError
 from pipeline.read.archives import GzipReader, ZipReader
 from pipeline.read.containers import DOCX, EPUB, ZIP, container_type
+from pipeline.read.epub_reader import EpubReader
+from pipeline.read.html_reader import HtmlReader
 from pipeline.read.joined import JOINED
 from pipeline.read.markdown_reader import MarkdownReader
 from pipeline.read.reading import Reader, Reading, ReadOptions, Source
@@ -144,5 +146,7 @@ def stands(reader: str, version: int) -> bool:
 
 register(TextReader())
 register(MarkdownReader())
+register(HtmlReader())
+register(EpubReader())
 register(GzipReader(find_type, read))
 register(ZipReader(find_type, read))

@@ -10,6 +10,7 @@ import lzma
 import re
 import stat
 import struct
+import unicodedata
 import zipfile
 import zlib
 from dataclasses import dataclass, field
@@ -30,6 +31,10 @@ DAMAGE = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, OverflowError, RuntimeError,
     ValueError,
 )  # fmt: skip
+
+
+class ZipLimitError(ReadError):
+    """The archive unpacks to more than is allowed."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,23 +88,23 @@ class SafeZip:
         self._stream.close()
 
     def find(self, name: str) -> ZipEntry | None:
-        """The entry of a name; if there is none, the one that differs only in case."""
-        return self.entries.get(name) or self.entries.get(self._folded.get(name.casefold(), ""))
+        """The entry of a name; if there is none, the one that differs only in case or in how accents are composed."""
+        return self.entries.get(name) or self.entries.get(self._folded.get(_fold(name), ""))
 
     def open(self, name: str) -> BinaryIO:
-        """A stream over an entry that ends with a ReadError when more comes out than the limits allow.
+        """A stream over an entry that ends with a ZipLimitError when more comes out than the limits allow.
 
-        Raises ReadError when there is no such entry, or it is encrypted, damaged or over the limits.
+        Raises ReadError when there is no such entry, or it is encrypted or damaged; ZipLimitError over the limits.
         """
         entry = self.entries.get(name)
         if entry is None:
             raise ReadError(f"{self.name} has no entry {name}")
         limits = self.limits
         if entry.size > limits.entry_bytes:
-            self._refuse(name, f"unpacks to {_size(entry.size)}, more than the {_size(limits.entry_bytes)} allowed")
+            self._limit(name, f"unpacks to {_size(entry.size)}, more than the {_size(limits.entry_bytes)} allowed")
         if entry.size > limits.ratio_from and entry.size > limits.ratio * max(1, entry.packed):
             times = entry.size // max(1, entry.packed)
-            self._refuse(name, f"unpacks to {_size(entry.size)}, {times} times its size: it is a ZIP bomb, no text")
+            self._limit(name, f"unpacks to {_size(entry.size)}, {times} times its size: it is a ZIP bomb, no text")
         try:
             return cast(
                 "BinaryIO", io.BufferedReader(_Bounded(self, name, self._archive.open(self._infos[name])), _BLOCK)
@@ -115,12 +120,15 @@ class SafeZip:
     def _refuse(self, name: str, why: str) -> NoReturn:
         raise ReadError(f"{self.name}: its entry {name} {why}")
 
+    def _limit(self, name: str, why: str) -> NoReturn:
+        raise ZipLimitError(f"{self.name}: its entry {name} {why}")
+
     def _account(self, name: str, count: int, so_far: int) -> None:
         self._read += count
         if so_far > self.limits.entry_bytes:
-            self._refuse(name, f"unpacks to more than the {_size(self.limits.entry_bytes)} allowed")
+            self._limit(name, f"unpacks to more than the {_size(self.limits.entry_bytes)} allowed")
         if self._read > self.limits.total_bytes:
-            raise ReadError(f"{self.name} unpacks to more than the {_size(self.limits.total_bytes)} allowed")
+            raise ZipLimitError(f"{self.name} unpacks to more than the {_size(self.limits.total_bytes)} allowed")
 
 
 class _Bounded(io.RawIOBase):
@@ -166,7 +174,7 @@ def open_zip(source: Source, limits: ZipLimits | None = None) -> SafeZip:
     entries = {
         name: ZipEntry(name=name, size=info.file_size, packed=info.compress_size) for name, info in infos.items()
     }
-    folded = {name.casefold(): name for name in reversed(infos)}
+    folded = {_fold(name): name for name in reversed(infos)}
     return SafeZip(name=source.name, limits=limits, entries=entries, warnings=warnings, _archive=archive,
                    _stream=stream, _infos=infos, _folded=folded)  # fmt: skip
 
@@ -180,6 +188,10 @@ def unsafe_name(name: str) -> str | None:
     if ".." in name.split("/"):
         return "leads out of the archive"
     return None
+
+
+def _fold(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()
 
 
 def _infos(archive: zipfile.ZipFile) -> tuple[dict[str, zipfile.ZipInfo], list[ReadWarning]]:
@@ -219,7 +231,7 @@ def _check_directory(stream: BinaryIO, name: str, limits: ZipLimits) -> None:
             if len(record) == 56 and record.startswith(_END64):
                 count, directory = struct.unpack_from("<QQ", record, 32)
     if count > limits.entries or directory > limits.directory_bytes:
-        raise ReadError(f"{name} has {count} entries, more than the {limits.entries} allowed")
+        raise ZipLimitError(f"{name} has {count} entries, more than the {limits.entries} allowed")
 
 
 def _why(error: BaseException) -> str:

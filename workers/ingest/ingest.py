@@ -255,6 +255,9 @@ def _new_revision(reading: Reading, options: dict[str, object], mtime_ns: int | 
             {"code": item.code, "message": item.message, "line": item.line, "byte_offset": item.byte_offset}
             for item in reading.warnings
         ],
+        authors=list(reading.authors),
+        language=reading.language,
+        places=reading.places,
     )
 
 

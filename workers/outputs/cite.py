@@ -12,9 +12,11 @@ from db.sections import StoredSections
 from db.values import Chunk
 from pipeline import canonical
 from pipeline.ops.values import Json
+from pipeline.read.places import Place, Places
 from pipeline.read.reading import Section
 from pipeline.read.tree import own_runs
-from workers.planning.selection import Member, Place, Selection
+from workers.planning.selection import Member, Selection
+from workers.planning.selection import Place as ChunkPlace
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,6 +31,8 @@ class Citation:
     end: int
     start_line: int  # 1-based
     end_line: int
+    source: Place | None  # where in the source it begins, of formats whose lines are not the text's
+    source_end: Place | None  # where it ends, when that is another place
 
     def named(self) -> dict[str, Json]:
         """For people and programs: names, the chunk's logical id, lines and offsets."""
@@ -40,6 +44,8 @@ class Citation:
             "end_line": self.end_line,
             "start": self.start,
             "end": self.end,
+            **({"source": self.source.named()} if self.source else {}),
+            **({"source_end": self.source_end.named()} if self.source_end else {}),
         }
 
     def canonical(self) -> dict[str, Json]:
@@ -81,13 +87,14 @@ class Citer:
         self._selection = selection
         self._step_id = step_id
         self._sections = {id(member): Sections(member.sections) for member in selection.members}
+        self._places: dict[int, Places | None] = {}
         self._base: dict[int, int] = {}
         run = 0
         for member in selection.members:
             self._base[id(member)] = selection.first(run) if member.places else 0
             run += len(member.places)
         self._spans: dict[int, dict[int, list[tuple[int, int]]]] = {}
-        self._chunks: dict[int, tuple[Place, Chunk, str]] = {}
+        self._chunks: dict[int, tuple[ChunkPlace, Chunk, str]] = {}
 
     def cite(self, pairs: Iterable[tuple[int, int]], *, spans: int = 1) -> list[list[Citation]]:
         """The citations of each pair: its first `spans` places in the chunk, or the whole chunk where it names none."""
@@ -130,11 +137,14 @@ class Citer:
         found = self._spans.get(ordinal, {}).get(item) or [(0, len(text))]
         return [self._citation(place, chunk, text, ordinal, start, end) for start, end in found[:spans]]
 
-    def _citation(self, place: Place, chunk: Chunk, text: str, ordinal: int, start: int, end: int) -> Citation:
+    def _citation(self, place: ChunkPlace, chunk: Chunk, text: str, ordinal: int, start: int, end: int) -> Citation:
         first = place.page.start + chunk.start
         line = place.page.start_line + chunk.line + text.count("\n", 0, start)
         # The last character decides, not the place after it: a span that ends with a line feed ends on that line.
         last = line + text.count("\n", start, max(start, end - 1))
+        places = self._places_of(place.member)
+        source = places.at(first + start) if places else None
+        source_end = places.at(first + max(start, end - 1)) if places else None
         return Citation(
             member=place.member,
             section=self._sections[id(place.member)].at(first + start),
@@ -144,4 +154,18 @@ class Citer:
             end=first + end,
             start_line=line,
             end_line=last,
+            source=source,
+            source_end=None if source_end == source else source_end,
         )
+
+    def source_at(self, member: Member, offset: int) -> dict[str, Json]:
+        """`{source: …}` of a character, where the format has places of its own."""
+        places = self._places_of(member)
+        found = places.at(offset) if places else None
+        return {"source": found.named()} if found else {}
+
+    def _places_of(self, member: Member) -> Places | None:
+        """The places of a member's revision, read when the first of them is asked for."""
+        if id(member) not in self._places:
+            self._places[id(member)] = self._rows.documents.places(member.revision_id)
+        return self._places[id(member)]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pipeline import canonical
 from pipeline.ops.values import Json
+from pipeline.read.places import where
 from workers.outputs.job import View
 from workers.outputs.present import present, results
 from workers.planning.merges import shards_for
@@ -64,7 +65,7 @@ def markdown(view: View) -> Iterator[str]:
 
 
 def _lines(citations: list[Json]) -> str:
-    places = [f"lines {item['start_line']}–{item['end_line']}" for item in citations]
+    places = [_plain(where(item)) for item in citations]
     return f" ({'; '.join(places)})" if places else ""
 
 
@@ -91,7 +92,11 @@ def _summary(part: dict[str, Json]) -> Iterator[str]:
 def _outline(part: dict[str, Json]) -> Iterator[str]:
     for section in part["sections"]:
         indent = "  " * (section["level"] - 1)
-        yield f"{indent}- **{_plain(section['title'])}** (line {section['start_line']}) {_plain(section['text'])}"
+        yield f"{indent}- **{_plain(section['title'])}** ({_begin(section)}) {_plain(section['text'])}"
+
+
+def _begin(section: dict[str, Json]) -> str:
+    return _plain(where({name: section[name] for name in ("start_line", "source") if name in section}))
 
 
 def _plain(text: str) -> str:

@@ -90,7 +90,9 @@ def summary(view: View, plan: StepPlan) -> dict[str, Json]:
                     {"text": text, "citations": [view.style(item) for item in citations]}
                     for text, citations in sentences
                 ],
-                "chapters": [_chapter(folded, section, ref) for section, ref in _sections(folded, number, member)],
+                "chapters": [
+                    _chapter(folded, member, section, ref) for section, ref in _sections(folded, number, member)
+                ],
                 "holes": _holes(view, plan, number),
             }
         )
@@ -102,12 +104,12 @@ def outline(view: View, plan: StepPlan) -> dict[str, Json]:
     folded = open_fold(view, plan)
     documents = []
     for number, member in enumerate(view.context.selection.members):
-        sections = [_headline(folded, section, ref) for section, ref in _sections(folded, number, member)]
+        sections = [_headline(folded, member, section, ref) for section, ref in _sections(folded, number, member)]
         documents.append({"document": member.document.title, "sections": sections, "holes": _holes(view, plan, number)})
     return _one_or_many(documents)
 
 
-def _headline(folded: Folded, section: Section, ref: Ref) -> dict[str, Json]:
+def _headline(folded: Folded, member: Member, section: Section, ref: Ref) -> dict[str, Json]:
     """A section's one sentence and its terms. One chunk's own output passes through with several: the weightiest."""
     output = folded.output(ref)
     sentences = output["sentences"]
@@ -117,6 +119,7 @@ def _headline(folded: Folded, section: Section, ref: Ref) -> dict[str, Json]:
         "title": section.title,
         "level": section.level,
         "start_line": section.start_line,
+        **folded.citer.source_at(member, section.start),
         "end_line": section.end_line,
         "text": joined([text for text, _ in found]),
         "terms": output.get("terms", []),
@@ -144,12 +147,13 @@ def _sections(folded: Folded, number: int, member: Member) -> Iterator[tuple[Sec
             yield section, ref
 
 
-def _chapter(folded: Folded, section: Section, ref: Ref) -> dict[str, Json]:
+def _chapter(folded: Folded, member: Member, section: Section, ref: Ref) -> dict[str, Json]:
     found = folded.sentences(ref)
     return {
         "title": section.title,
         "level": section.level,
         "start_line": section.start_line,
+        **folded.citer.source_at(member, section.start),
         "text": joined([text for text, _ in found]),
         "citations": [folded.view.style(item) for _, citations in found for item in citations],
     }

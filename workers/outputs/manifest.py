@@ -10,6 +10,7 @@ from db.sections import StoredSections
 from db.values import Chunk, Document, PagePlace, Revision
 from pipeline.errors import NotFoundError
 from pipeline.ops.values import Json
+from pipeline.read.places import Places
 from pipeline.read.reading import Section
 from workers.ingest.find import printable
 from workers.outputs.cite import Sections
@@ -56,8 +57,9 @@ def manifest(
     }
     if not canonical:
         head |= _names(document, revision)
-    chunks = list(chunk_rows(rows, sections, places, canonical=canonical, text=text))
-    return head | {"sections": [_section(section) for section in sections], "chunks": chunks}
+    sources = None if canonical else rows.documents.places(revision.id)
+    chunks = list(chunk_rows(rows, sections, places, sources=sources, canonical=canonical, text=text))
+    return head | {"sections": [_section(section, sources) for section in sections], "chunks": chunks}
 
 
 def _names(document: Document, revision: Revision) -> dict[str, Json]:
@@ -68,11 +70,18 @@ def _names(document: Document, revision: Revision) -> dict[str, Json]:
         "media_type": document.media_type,
         "encoding": revision.encoding,
         "reader": f"{revision.reader}/{revision.reader_version}",
+        "authors": revision.authors,
+        "language": revision.language,
         "warnings": revision.warnings,
     }
 
 
-def _section(section: Section) -> dict[str, Json]:
+def _source(sources: Places | None, offset: int) -> dict[str, Json]:
+    found = sources.at(offset) if sources else None
+    return {"source": found.named()} if found else {}
+
+
+def _section(section: Section, sources: Places | None) -> dict[str, Json]:
     return {
         "title": section.title,
         "level": section.level,
@@ -82,6 +91,7 @@ def _section(section: Section) -> dict[str, Json]:
         "end_line": section.end_line,
         "start": section.start,
         "end": section.end,
+        **_source(sources, section.start),
     }
 
 
@@ -90,10 +100,11 @@ def chunk_rows(
     sections: StoredSections,
     places: list[PagePlace],
     *,
+    sources: Places | None = None,
     canonical: bool = False,
     text: bool = False,
 ) -> Iterator[dict[str, Json]]:
-    """The chunks in reading order, with section, lines, offsets, tokens and the hash of the text."""
+    """The chunks in reading order, with section, lines, offsets, tokens, hash of the text and place in the source."""
     finder = Sections(sections)
     by_page: dict[int, list[Chunk]] = {}
     for chunk in rows.chunks.of_pages([place.page_id for place in places]):
@@ -103,6 +114,7 @@ def chunk_rows(
         texts = rows.contents.texts([chunk.content_sha256 for chunk in by_page[place.page_id]])
         for chunk in by_page[place.page_id]:
             row = _chunk(chunk, place, finder, ordinal, texts[chunk.content_sha256])
+            row |= _source(sources, row["start"])
             if canonical:
                 row.pop("id")
             if text:
