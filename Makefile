@@ -1,5 +1,6 @@
 # Set-up and gates. Needs python3 >= 3.11 with pip and venv: no root, no Docker, no uv.
 #   make demo     a sample book, its summary and glossary, then a second run that costs nothing
+#   make demo-mlx the same way with a small real language model on this machine (fetches 93 MB)
 #   make test     the tests of every commit        make check    lint, types, import rules, tests
 #   make nightly  the full numbers too             make bench    measurements, side by side with others
 
@@ -10,13 +11,16 @@ PYTHON := $(shell for python in python3 python3.14 python3.13 python3.12 python3
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test nightly check lint types imports bench docs clean
+.PHONY: help demo demo-mlx test nightly check lint types imports bench docs clean
 
 help:  ## show the targets
-	@sed -n '2,4s/^# //p' Makefile
+	@sed -n '2,5s/^# //p' Makefile
 
 demo: $(VENV)/.ready-demo
 	@$(BIN)/python samples/demo.py
+
+demo-mlx: $(VENV)/.ready-mlx
+	@$(BIN)/python samples/demo_mlx.py
 
 test: $(VENV)/.ready-test
 	$(BIN)/pytest -m "not nightly"
@@ -58,6 +62,7 @@ clean:
 # One stamp for each set of dependencies, renewed when pyproject.toml changes. The project itself is installed in place,
 # so that its code is never stale.
 $(VENV)/.ready-demo: extras :=
+$(VENV)/.ready-mlx: extras := [mlx,openai]
 $(VENV)/.ready-test: extras := [test]
 $(VENV)/.ready-dev: extras := [dev]
 $(VENV)/.ready-bench: extras := [test,bench]

@@ -3,7 +3,7 @@
 Run by `make demo`. Ends with one sentence of verdict, and with exit code 1 when the second run called an op.
 """
 
-# ruff: noqa: S603, T201  # a demo starts the command a person would type, and prints
+# ruff: noqa: T201  # a demo starts the command a person would type, and prints
 
 from __future__ import annotations
 

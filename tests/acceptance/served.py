@@ -12,7 +12,7 @@ from db.database import Database
 from db.engine import make_engine
 from tests.acceptance.command import Cli
 from tests.distributed.fleet import Fleet
-from tests.distributed.servers import Postgres, Provider, Redis
+from tests.distributed.servers import Postgres, Provider, Redis, until
 
 
 class ServedCli(Cli):
@@ -27,8 +27,8 @@ class ServedCli(Cli):
 
 
 @contextmanager
-def served(folder: Path, postgres: Postgres) -> Iterator[ServedCli]:
-    """The command in a folder, its jobs done by a worker that finds ops there too."""
+def served(folder: Path, postgres: Postgres, *arguments: str, slots: int = 4) -> Iterator[ServedCli]:
+    """The command in a folder, its jobs done by a worker (`octavo worker …arguments`) that finds ops there too."""
     name = f"served_{uuid.uuid4().hex[:12]}"
     postgres.sql(f"CREATE DATABASE {name}")
     database = Database(make_engine(postgres.url(name)))
@@ -43,7 +43,9 @@ def served(folder: Path, postgres: Postgres) -> Iterator[ServedCli]:
         "OCTAVO_RECONCILE_S": "0.3",
     }
     try:
-        fleet.worker(slots=4, **told)
+        forks = "prefork" in arguments  # then its children beat, not the process that was started
+        fleet.worker(*arguments, slots=slots, wait=not forks, **told)
+        until(lambda: fleet.ask("SELECT 1 FROM processes"), within_s=60, what="a worker beats")
         yield ServedCli(folder, folder / "state", told)
     finally:
         fleet.close()
