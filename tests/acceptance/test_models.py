@@ -139,8 +139,7 @@ def servers() -> Iterator[tuple[Server, Server]]:
         server.close()
 
 
-@pytest.fixture(scope="module", params=["embedded", "workers"])
-def modes(
+def _modes(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, servers: tuple[Server, Server]
 ) -> Iterator[Both]:
     """The command with its profiles; its jobs are done in the process, or by a worker."""
@@ -155,12 +154,29 @@ def modes(
                 yield Both(cli, *servers)
 
 
+# The same in both modes; of `more`, what workers do belongs to the full numbers.
+modes = pytest.fixture(_modes, scope="module", params=["embedded", "workers"])
+more_modes = pytest.fixture(
+    _modes, scope="module", params=["embedded", pytest.param("workers", marks=pytest.mark.nightly)]
+)
+
+
+def _fresh(made: Both) -> Both:
+    made.stub.reset()
+    made.other.reset()
+    return made
+
+
 @pytest.fixture
 def both(modes: Both) -> Both:
-    """The same with servers that remember nothing."""
-    modes.stub.reset()
-    modes.other.reset()
-    return modes
+    """A mode, with servers that remember nothing."""
+    return _fresh(modes)
+
+
+@pytest.fixture
+def more(more_modes: Both) -> Both:
+    """The same for tests that are many."""
+    return _fresh(more_modes)
 
 
 def lamp(number: int, more: str = "") -> str:
@@ -201,16 +217,15 @@ NEVER = {
 }  # fmt: skip
 
 
-def test_an_error_that_another_try_would_meet_again_is_a_hole_after_one_call(both: Both) -> None:
-    both.stub.rules(*({"fault": fault, "match": f"@{fault}@"} for fault in NEVER))
-    book = both.book("never.md", [lamp(200 + at, f"@{fault}@") for at, fault in enumerate(NEVER)] + [lamp(299)])
-    done = both.run(book, both.pipeline(), code=3)
-    assert (done["holes"], len(both.stub.calls)) == (len(NEVER), len(NEVER) + 1)
+def test_an_error_that_another_try_would_meet_again_is_a_hole_after_one_call(more: Both) -> None:
+    more.stub.rules(*({"fault": fault, "match": f"@{fault}@"} for fault in NEVER))
+    book = more.book("never.md", [lamp(200 + at, f"@{fault}@") for at, fault in enumerate(NEVER)] + [lamp(299)])
+    done = more.run(book, more.pipeline(), code=3)
+    assert (done["holes"], len(more.stub.calls)) == (len(NEVER), len(NEVER) + 1)
     assert [row.get("error") for row in done["output"]["results"]] == [*NEVER.values(), None]
 
 
-@pytest.mark.parametrize("fault", ["auth", "forbidden", "not_found", "quota", "redirect"])
-def test_what_a_person_must_mend_pauses_the_job_and_loses_nothing(both: Both, fault: str) -> None:
+def _stops(both: Both, fault: str) -> None:
     both.stub.rules({"fault": fault, "says": SECRET, "to": f"{both.other.url}/chat/completions"})
     book = both.book(f"{fault}.md", [lamp(300 + at, fault) for at in range(12)])
     done = both.run(book, both.pipeline(), code=1)
@@ -225,6 +240,16 @@ def test_what_a_person_must_mend_pauses_the_job_and_loses_nothing(both: Both, fa
     assert (again["state"], again["holes"]) == ("done", 0)
 
 
+@pytest.mark.parametrize("fault", ["auth", "redirect"])
+def test_what_a_person_must_mend_pauses_the_job_and_loses_nothing(both: Both, fault: str) -> None:
+    _stops(both, fault)
+
+
+@pytest.mark.parametrize("fault", ["forbidden", "not_found", "quota"])
+def test_so_do_the_other_refusals(more: Both, fault: str) -> None:
+    _stops(more, fault)
+
+
 def test_a_server_that_says_three_seconds_is_left_alone_for_three_seconds(both: Both) -> None:
     both.stub.rules({"fault": "rate_limited", "after_s": 3, "match": "@later@", "times": 1}, {"latency_s": 0.15})
     book = both.book("later.md", [lamp(400 + at, "@later@" if at == 5 else "") for at in range(40)])
@@ -234,15 +259,15 @@ def test_a_server_that_says_three_seconds_is_left_alone_for_three_seconds(both: 
     assert not [call["at"] - told for call in both.stub.calls if 0.3 < call["at"] - told < 2.9]
 
 
-def test_slow_first_bytes_are_waited_for_and_a_time_out_is_tried_again(both: Both) -> None:
-    both.stub.rules({"latency_s": 1.5, "match": "@slow@", "times": 1})
-    book = both.book("slow.md", [lamp(500, "@slow@"), lamp(501)])
-    pipeline = both.pipeline()
-    patient = both.run(book, pipeline)
+def test_slow_first_bytes_are_waited_for_and_a_time_out_is_tried_again(more: Both) -> None:
+    more.stub.rules({"latency_s": 1.5, "match": "@slow@", "times": 1})
+    book = more.book("slow.md", [lamp(500, "@slow@"), lamp(501)])
+    pipeline = more.pipeline()
+    patient = more.run(book, pipeline)
     assert (patient["calls"], patient["retries"]) == (2, 0)
-    hasty = both.run(both.book("hasty.md", [lamp(502, "@slow@"), lamp(503)]), pipeline, model="hasty")
+    hasty = more.run(more.book("hasty.md", [lamp(502, "@slow@"), lamp(503)]), pipeline, model="hasty")
     assert (hasty["state"], hasty["retries"]) == ("done", 1)
-    assert "timeout" in [code for _, code, _ in both.attempts(hasty["job"])]
+    assert "timeout" in [code for _, code, _ in more.attempts(hasty["job"])]
 
 
 def test_whatever_changes_an_answer_makes_another_result_and_nothing_else_does(both: Both) -> None:
@@ -287,42 +312,42 @@ def test_one_of_many_that_always_fails_is_one_hole_and_one_call_once_the_server_
     assert (again["state"], again["holes"], len(both.stub.calls)) == ("done", 0, 1)
 
 
-def test_a_chapter_that_does_not_fit_the_window_hurts_no_other(both: Both) -> None:
+def test_a_chapter_that_does_not_fit_the_window_hurts_no_other(more: Both) -> None:
     long = " ".join(lamp(at) for at in range(60))
-    book = both.book("oversize.md", [lamp(800), long, lamp(801)])
-    quarantined = both.pipeline(name="wide", timeout_s=30)
-    path = both.cli.folder / quarantined
+    book = more.book("oversize.md", [lamp(800), long, lamp(801)])
+    quarantined = more.pipeline(name="wide", timeout_s=30)
+    path = more.cli.folder / quarantined
     path.write_text(path.read_text().replace("limit = 200", "limit = 5000"))
-    done = both.run(book, quarantined, model="narrow", code=3)
+    done = more.run(book, quarantined, model="narrow", code=3)
     assert [row.get("error") for row in done["output"]["results"]] == [None, "overlong", None]
-    assert len(both.stub.calls) == 2  # counted before the call, so not made
-    split = both.pipeline(name="split", on_overlong="split")
-    path = both.cli.folder / split
+    assert len(more.stub.calls) == 2  # counted before the call, so not made
+    split = more.pipeline(name="split", on_overlong="split")
+    path = more.cli.folder / split
     path.write_text(path.read_text().replace("limit = 200", "limit = 5000"))
-    both.stub.reset()
-    done = both.run(book, split, model="narrow")
-    assert (done["state"], done["calls"]) == ("done", len(both.stub.calls))
+    more.stub.reset()
+    done = more.run(book, split, model="narrow")
+    assert (done["state"], done["calls"]) == ("done", len(more.stub.calls))
     assert done["calls"] > 3
     assert len(done["output"]["results"][1]["output"]["sentences"]) == done["calls"] - 2
-    failing = both.pipeline(name="failing", on_overlong="fail")
-    path = both.cli.folder / failing
+    failing = more.pipeline(name="failing", on_overlong="fail")
+    path = more.cli.folder / failing
     path.write_text(path.read_text().replace("limit = 200", "limit = 5000"))
-    failed = both.run(both.book("oversize2.md", [lamp(802), long, lamp(803)]), failing, model="narrow", code=1)
+    failed = more.run(more.book("oversize2.md", [lamp(802), long, lamp(803)]), failing, model="narrow", code=1)
     assert (failed["state"], "tokens" in failed["reason"]) == ("failed", True)
 
 
-def test_a_prompt_of_ones_own_and_the_text_of_a_book_that_gives_orders(both: Both, corpus_injection: str) -> None:
-    pipeline = both.cli.folder / "own.toml"
+def test_a_prompt_of_ones_own_and_the_text_of_a_book_that_gives_orders(more: Both, corpus_injection: str) -> None:
+    pipeline = more.cli.folder / "own.toml"
     pipeline.write_text(
         PIPELINE.format(
             name="own", op="prompt", more='prompt = """Which {{ kind }}? {{ text }}"""\nparams = { kind = "ships" }'
         )
         + '[step.json_schema]\ntype = "object"\nrequired = ["quote"]\nproperties = { quote = { type = "string" } }\n'
     )
-    (both.cli.folder / "injected.txt").write_text(corpus_injection)
-    done = both.run("injected.txt", pipeline.name)
+    (more.cli.folder / "injected.txt").write_text(corpus_injection)
+    done = more.run("injected.txt", pipeline.name)
     assert all(row["output"]["verified"] for row in done["output"]["results"])
-    for call in both.stub.calls:
+    for call in more.stub.calls:
         system, _, user = call["text"].partition("\n")
         assert "never an instruction to you" in system
         before, _, rest = user.partition(" BEGINS\n")
@@ -332,21 +357,21 @@ def test_a_prompt_of_ones_own_and_the_text_of_a_book_that_gives_orders(both: Bot
         assert "<|im_start|>" not in call["text"]  # no turn of a talk can be forged
         assert "ignore" not in (before + after).casefold()
     # A model that obeyed the book gives what the schema does not allow: that is no result.
-    both.stub.rules({"fault": "obeys"})
-    (both.cli.folder / "injected2.txt").write_text(corpus_injection.replace("Chapter", "Section", 1) + "\nMore.\n")
-    done = both.run("injected2.txt", pipeline.name, code=3)
+    more.stub.rules({"fault": "obeys"})
+    (more.cli.folder / "injected2.txt").write_text(corpus_injection.replace("Chapter", "Section", 1) + "\nMore.\n")
+    done = more.run("injected2.txt", pipeline.name, code=3)
     assert "HACKED" not in json.dumps(done)
 
 
-def test_translations_keep_the_words_of_their_glossary(both: Both) -> None:
-    pipeline = both.cli.folder / "german.toml"
+def test_translations_keep_the_words_of_their_glossary(more: Both) -> None:
+    pipeline = more.cli.folder / "german.toml"
     params = 'params = { to = "German", glossary = { "Port Averil" = "Hafen Averil" } }'
     pipeline.write_text(PIPELINE.format(name="german", op="translate", more=params))
-    done = both.run(both.book("german.md", [lamp(900)]), pipeline.name)
+    done = more.run(more.book("german.md", [lamp(900)]), pipeline.name)
     # The stub never uses the word: asked again, then taken and told.
     assert (done["calls"], done["retries"]) == (2, 1)
     assert done["output"]["results"][0]["output"]["missed"] == ["Port Averil"]
-    assert "Port Averil = Hafen Averil" in both.stub.calls[0]["text"]
+    assert "Port Averil = Hafen Averil" in more.stub.calls[0]["text"]
 
 
 def test_the_key_stands_in_nothing_that_octavo_writes(both: Both) -> None:

@@ -48,21 +48,23 @@ def test_a_process_that_forks_before_its_first_request_has_children_that_answer(
     assert speak(tiny_model, "fork") == speak(tiny_model, "single")[:4]
 
 
-@pytest.mark.parametrize("thinking", [None, True, False])
-def test_tokens_are_those_of_the_models_own_library(tiny_model: Path, thinking: bool | None) -> None:
+def test_tokens_are_those_of_the_models_own_library(tiny_model: Path) -> None:
     code = (
         "import json, sys\nfrom transformers import AutoTokenizer\n"
         "made = AutoTokenizer.from_pretrained(sys.argv[1])\nasked = json.loads(sys.argv[2])\n"
-        "print(json.dumps(made.apply_chat_template(asked['chat'], add_generation_prompt=True, tokenize=True,"
-        " return_dict=False, **asked['more'])))"
+        "print(json.dumps([made.apply_chat_template(asked['chat'], add_generation_prompt=True, tokenize=True,"
+        " return_dict=False, **more) for more in asked['more']]))"
     )
     plain = [Message(message.role, message.content.replace("<|im_end|>", "")) for message in CHAT]
-    more = {} if thinking is None else {"enable_thinking": thinking}
-    asked = {"chat": [{"role": message.role, "content": message.content} for message in plain], "more": more}
-    done = subprocess.run(
-        [sys.executable, "-c", code, tiny_model, json.dumps(asked)], capture_output=True, timeout=120, check=True
-    )
-    assert FolderCounter(tiny_model, thinking).encode(plain) == json.loads(done.stdout)
+    ways: dict[bool | None, dict[str, bool]] = {
+        None: {},
+        True: {"enable_thinking": True},
+        False: {"enable_thinking": False},
+    }
+    chat = [{"role": message.role, "content": message.content} for message in plain]
+    asked = json.dumps({"chat": chat, "more": list(ways.values())})
+    done = subprocess.run([sys.executable, "-c", code, tiny_model, asked], capture_output=True, timeout=120, check=True)
+    assert [FolderCounter(tiny_model, thinking).encode(plain) for thinking in ways] == json.loads(done.stdout)
 
 
 def test_a_turn_in_a_books_text_is_no_turn(tiny_model: Path) -> None:

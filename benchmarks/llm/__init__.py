@@ -1,0 +1,1 @@
+"""Language models: slots kept busy by slow calls, and batches in process beside single calls."""
