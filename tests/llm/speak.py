@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -48,7 +49,9 @@ def single(made: MlxEngine, number: int = 12) -> list[dict[str, Any]]:
 def together(made: MlxEngine, number: int = 12) -> list[dict[str, Any]]:
     """All at once, from as many threads."""
     with ThreadPoolExecutor(number) as pool:
-        return [asdict(found) for found in pool.map(made.complete, asks(number))]
+        found = [asdict(answer) for answer in pool.map(made.complete, asks(number))]
+    assert sum(thread.name == "octavo-mlx" for thread in threading.enumerate()) == 1  # one model, however many ask
+    return found
 
 
 def forked(made: MlxEngine) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ import os
 import queue
 import threading
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
@@ -49,8 +50,13 @@ class MlxEngine:
         self._counter = counter
         self._adapters = adapters
         self._batch = max(1, min(BATCH, batch))
+        self._begin()
+        me = weakref.ref(self)
+        os.register_at_fork(after_in_child=lambda: engine._begin() if (engine := me()) else None)
+
+    def _begin(self) -> None:
+        """No thread and no model yet. A child made by fork begins so too: its parent's lock may be held for ever."""
         self._lock = threading.Lock()
-        self._pid = 0
         self._inbox: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
@@ -64,12 +70,8 @@ class MlxEngine:
             raise fault("timeout", f"The model gave no answer within {ask.timeout_s:g} s") from None
 
     def _serving(self) -> queue.SimpleQueue[_Waiting | None]:
-        with self._lock if self._pid == os.getpid() else threading.Lock():
-            if self._pid != os.getpid() or self._thread is None or not self._thread.is_alive():
-                # In a child made by fork the lock may be held for ever by a thread that is not there.
-                self._lock = threading.Lock()
-                self._inbox = queue.SimpleQueue()
-                self._pid = os.getpid()
+        with self._lock:
+            if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._serve, args=(self._inbox,), name="octavo-mlx", daemon=True)
                 self._thread.start()
             return self._inbox
@@ -113,8 +115,7 @@ class MlxEngine:
 
         The thread sleeps on until the process ends: when one that has evaluated ends first, mlx aborts the process.
         """
-        if self._pid == os.getpid():
-            self._inbox.put(None)
+        self._inbox.put(None)
 
 
 def _fail(waiting: Sequence[_Waiting], error: Callable[[], CallError]) -> None:
