@@ -258,6 +258,16 @@ class Pace:
     tokens_out: float
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewPartition:
+    """The parts of one output for one merge."""
+
+    scheme: str  # merge op, its version and the number of shards
+    output_sha256: bytes
+    parts: bytes  # (shard, hash of the part) pairs
+    items: tuple[tuple[int, bytes], ...]  # (shard, the part's items as canonical JSON)
+
+
 class NewAttempt(NamedTuple):
     """One try, as it ended."""
 

@@ -42,6 +42,7 @@ def commit(rows: Repositories, owner: str, group: Sequence[Ended]) -> int:
     failed = [item for item in live if isinstance(item, Failed)]
     returned = [item for item in live if isinstance(item, Returned)]
     rows.results.add([item.result for item in done])
+    rows.results.add_partitions([partition for item in done for partition in item.partitions])
     rows.tasks.finish([item.work.claim.id for item in done])
     rows.tasks.finish_waiting([item.work.claim.key for item in done])
     attempts = [_attempt(owner, item, Outcome.DONE) for item in done]

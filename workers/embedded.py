@@ -20,7 +20,7 @@ from workers.commit import AGAIN_S, PATIENCE_S, Committer
 from workers.execute import Done, Executor, Failed, Loader, Returned, Work, returned
 from workers.lanes import WINDOW_MOST, Lane
 from workers.planning.context import JobContext
-from workers.planning.maps import BATCH_CHUNKS, plan_batch, unblock
+from workers.planning.maps import BATCH_CHUNKS, FIRST_BATCH, QUICK_BATCH, plan_batch, unblock
 from workers.planning.plan import LOCAL, StepPlan
 from workers.progress import JobProgress, progress
 from workers.reconcile import reconcile
@@ -30,8 +30,6 @@ from workers.transitions import advance
 IDLE_S = 0.05
 TICK_S = 0.25
 UNBLOCK = 1000
-QUICK_BATCH = 1000  # chunks: planned in a few hundredths of a second
-FIRST_BATCH = 250  # the sooner the first calls begin the better
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

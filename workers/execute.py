@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 from uuid import UUID
 
 from db.database import Database
 from db.layout import unpack
-from db.values import Claim, NewResult, Step
+from db.values import Claim, NewPartition, NewResult, Step
 from pipeline import canonical
 from pipeline.errors import OctavoError, SettingsError
 from pipeline.models.protocol import Answer, Request
@@ -23,7 +23,7 @@ from workers import failpoints
 from workers.clock import now_ms
 from workers.governor.port import Permit, Wait
 from workers.planning.context import JobContext, load_context
-from workers.planning.merges import scheme_of, shards_for
+from workers.planning.partitions import Feed, partitions_for, shards_for
 from workers.planning.plan import Models, StepPlan
 
 log = logging.getLogger(__name__)
@@ -41,6 +41,8 @@ class Work:
     tokens: int = 0
     children: tuple[bytes, ...] = ()
     top: bool = False  # the book's own node of a fold
+    feeds: tuple[Feed, ...] = ()  # the merges that will take its output
+    whole: bool = True  # a node that is not has its children yet to be loaded
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class Done:
     started_ms: int
     ended_ms: int
     calls: int = 1  # requests to the model
+    partitions: tuple[NewPartition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +118,21 @@ class Loader:
                 self._steps[step_id] = rows.jobs.step(step_id)
         return self._steps[step_id]
 
-    def load(self, claims: Sequence[Claim]) -> list[Work]:
-        """The work of claims, in order."""
+    def load(self, claims: Sequence[Claim], *, nodes: bool = True) -> list[Work]:
+        """The work of claims, in order. Without `nodes`, those of reduces are left for `whole` to load one by one."""
         maps = [claim for claim in claims if claim.page_id is not None]
         works = {work.claim.id: work for work in self._maps(maps)}
-        works |= {claim.id: self._node(claim) for claim in claims if claim.page_id is None}
+        load = self._node if nodes else self._bare
+        works |= {claim.id: load(claim) for claim in claims if claim.page_id is None}
         return [works[claim.id] for claim in claims]
+
+    def whole(self, work: Work) -> Work:
+        """The work with all it needs."""
+        return work if work.whole else replace(self._node(work.claim), begun_ms=work.begun_ms)
+
+    def _bare(self, claim: Claim) -> Work:
+        step = self.step(claim.step_id)
+        return Work(claim, step, self.context(step.job_id).plan_of(step), now_ms(), whole=False)
 
     def _maps(self, claims: Sequence[Claim]) -> list[Work]:
         if not claims:
@@ -131,10 +143,11 @@ class Loader:
         begun = now_ms()
         for claim in claims:
             step = self.step(claim.step_id)
-            plan = self.context(step.job_id).plan_of(step)
+            context = self.context(step.job_id)
+            plan, feeds = context.plan_of(step), context.feeds[step.position]
             before = self._before(step, plan, claim) if plan.source is not None else ()
             text, tokens = texts[claim.id]
-            works.append(Work(claim, step, plan, begun, text, tokens, before))
+            works.append(Work(claim, step, plan, begun, text, tokens, before, feeds=feeds))
         return works
 
     def _before(self, step: Step, plan: StepPlan, claim: Claim) -> tuple[bytes, ...]:
@@ -171,13 +184,11 @@ class Loader:
     def _parts(self, claim: Claim, context: JobContext, step: Step, plan: StepPlan, op: MergeOp) -> tuple[bytes, ...]:
         """The parts of one merge shard, in reading order: its own rows only, not the outputs they come from."""
         (ordinals,) = unpack(claim.inputs or b"", 1)
-        scheme = scheme_of(op, shards_for(context.selection.total))
+        scheme = Feed(op, shards_for(context.selection.total)).scheme
         with self._database.read() as rows:
             source = self._level(rows.jobs.steps(step.job_id), plan.source, 0)
-            keys = rows.tasks.keys(source.id, ordinals)
-            hashes = rows.results.hashes(list(set(keys.values())))
-            parts = rows.results.parts(scheme, claim.scope or 0, list(set(hashes.values())))
-        return tuple(parts[hashes[keys[ordinal]]] for ordinal in ordinals)
+            parts = rows.results.parts(source.id, scheme, claim.scope or 0, ordinals)
+        return tuple(parts[ordinal] for ordinal in ordinals)
 
     @staticmethod
     def _refs(claim: Claim, step: Step, fold: bool) -> list[tuple[int, int]]:
@@ -246,7 +257,8 @@ class Executor:
             failpoints.reached("call.before")
             answer = self._answer(work)
             failpoints.reached("call.after")
-            return Done(work, self._result(work, answer, started), started, now_ms(), answer.calls)
+            result, ended = self._result(work, answer, started), now_ms()
+            return Done(work, result, started, ended, answer.calls, partitions_for(work.feeds, result))
         except CallError as error:
             failure = error
         except SettingsError as error:

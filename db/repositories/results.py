@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from operator import attrgetter
+from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import ColumnElement, bindparam, func, select, update
 from sqlalchemy.engine import Connection
 
 from db.bulk import Inserts
 from db.dialect import batches
 from db.packing import packed, unpacked
-from db.prepared import stored
+from db.prepared import IDS, Prepared, among, ids_for, stored
+from db.repositories.task_statements import DONE
 from db.tables import PartitionRow, PartRow, ResultRow, TaskRow
-from db.values import NewResult, Pace
+from db.values import NewPartition, NewResult, Pace
+from pipeline.states import TaskState
 
 _RESULT = tuple(ResultRow.__table__.c.keys())
 
@@ -24,6 +27,23 @@ _ADD_PARTITION = Inserts(PartitionRow, ("output_sha256", "scheme", "parts"), ski
 _ADD_PART = Inserts(PartRow, ("scheme", "shard", "output_sha256", "items"), skip=True)
 _SAMPLE = 1000
 _key = attrgetter("key")
+
+
+def _parts(dialect: str) -> Any:
+    return (
+        select(TaskRow.ordinal, PartRow.items)
+        .join(ResultRow, ResultRow.key == TaskRow.key)
+        .join(
+            PartRow,
+            (PartRow.scheme == bindparam("scheme"))
+            & (PartRow.shard == bindparam("shard"))
+            & (PartRow.output_sha256 == ResultRow.output_sha256),
+        )
+        .where(TaskRow.step_id == bindparam("step_id"), among(TaskRow.ordinal, dialect), TaskRow.state == DONE)
+    )
+
+
+_PARTS = Prepared(("scheme", "shard", "step_id", IDS), _parts)
 
 
 class ResultRepository:
@@ -83,14 +103,6 @@ class ResultRepository:
             found.update((key, (unpacked(output), spans)) for key, output, spans in self._connection.execute(query))
         return found
 
-    def hashes(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Output hashes by key."""
-        found: dict[bytes, bytes] = {}
-        for part in batches(keys):
-            query = select(ResultRow.key, ResultRow.output_sha256).where(ResultRow.key.in_(part))
-            found.update(self._connection.execute(query).all())
-        return found
-
     def use(self, step_id: int) -> None:
         """Note that a step's results were used today; written only where the day is new."""
         today = datetime.now(UTC).date()
@@ -109,29 +121,50 @@ class ResultRepository:
         """How many results there are."""
         return self._connection.execute(select(func.count()).select_from(ResultRow)).scalar_one()
 
-    def partitions(self, scheme: str, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
-        """The stored partitions of outputs, by output hash."""
+    def unpartitioned(self, step_id: int, scheme: str) -> list[tuple[bytes, bytes]]:
+        """(output hash, a key) of the outputs of a step's finished tasks that have no partition of this scheme."""
+        query = (
+            select(ResultRow.output_sha256, ResultRow.key)
+            .select_from(TaskRow)
+            .join(ResultRow, ResultRow.key == TaskRow.key)
+            .join(PartitionRow, _partition_of(scheme), isouter=True)
+            .where(TaskRow.step_id == step_id, TaskRow.state == TaskState.DONE, PartitionRow.scheme.is_(None))
+        )
         found: dict[bytes, bytes] = {}
-        for part in batches(hashes):
-            query = select(PartitionRow.output_sha256, PartitionRow.parts).where(
-                PartitionRow.scheme == scheme, PartitionRow.output_sha256.in_(part)
-            )
-            found.update(self._connection.execute(query).all())
-        return found
+        for sha, key in self._connection.execute(query):
+            found.setdefault(sha, key)
+        return list(found.items())
 
-    def add_partitions(
-        self, scheme: str, partitions: Mapping[bytes, bytes], parts: Sequence[tuple[int, bytes, bytes]]
-    ) -> None:
-        """Store partitions of outputs, and their parts as (shard, output hash, items)."""
-        _ADD_PARTITION.many(self._connection, [(sha, scheme, data) for sha, data in partitions.items()])
-        _ADD_PART.many(self._connection, [(scheme, shard, sha, packed(items)) for shard, sha, items in parts])
+    def partitions_of(self, step_id: int, scheme: str) -> Iterator[tuple[int, bytes]]:
+        """(ordinal, stored partition) of a step's finished tasks, in order."""
+        query = (
+            select(TaskRow.ordinal, PartitionRow.parts)
+            .join(ResultRow, ResultRow.key == TaskRow.key)
+            .join(PartitionRow, _partition_of(scheme))
+            .where(TaskRow.step_id == step_id, TaskRow.state == TaskState.DONE)
+            .order_by(TaskRow.ordinal)
+        )
+        for row in self._connection.execute(query.execution_options(yield_per=5000)):
+            yield row[0], row[1]
 
-    def parts(self, scheme: str, shard: int, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
-        """The items of one shard, by output hash."""
-        found: dict[bytes, bytes] = {}
-        for part in batches(hashes):
-            query = select(PartRow.output_sha256, PartRow.items).where(
-                PartRow.scheme == scheme, PartRow.shard == shard, PartRow.output_sha256.in_(part)
-            )
-            found.update((sha, unpacked(items)) for sha, items in self._connection.execute(query))
-        return found
+    def add_partitions(self, partitions: Sequence[NewPartition]) -> None:
+        """Store partitions of outputs, and their parts; those that are there stay."""
+        # In the order of their keys: two transactions that insert the same ones crosswise would wait for each other.
+        whole = sorted((item.output_sha256, item.scheme, item.parts) for item in partitions)
+        parts = sorted(
+            (item.scheme, shard, item.output_sha256, packed(items))
+            for item in partitions
+            for shard, items in item.items
+        )
+        _ADD_PARTITION.many(self._connection, whole)
+        _ADD_PART.many(self._connection, parts)
+
+    def parts(self, step_id: int, scheme: str, shard: int, ordinals: Sequence[int]) -> dict[int, bytes]:
+        """The items of one shard in the outputs of a step's finished tasks, by the tasks' ordinals."""
+        given = (scheme, shard, step_id, ids_for(self._connection, ordinals))
+        rows = _PARTS.one(self._connection, given).all()
+        return {ordinal: unpacked(items) for ordinal, items in rows}
+
+
+def _partition_of(scheme: str) -> ColumnElement[bool]:
+    return (PartitionRow.output_sha256 == ResultRow.output_sha256) & (PartitionRow.scheme == scheme)

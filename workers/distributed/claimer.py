@@ -103,4 +103,5 @@ class Claimer:
             failpoints.reached("lease.before")
         failpoints.reached("lease.after")
         others = {claim.id for claim in found if claim not in wanted} if len(wanted) < len(found) else set()
-        return (self._loader.load(taken.claims) if taken and taken.claims else []), others
+        # A node may have thousands of children: its slot loads them, or every slot would wait for all of the group's.
+        return (self._loader.load(taken.claims, nodes=False) if taken and taken.claims else []), others

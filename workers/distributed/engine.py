@@ -10,6 +10,7 @@ from typing import Any
 
 from db.repositories.dispatches import Process
 from pipeline.errors import OctavoError
+from pipeline.retry import CallError, ErrorClass
 from workers import failpoints
 from workers.clock import now_ms
 from workers.commit import Committer
@@ -24,6 +25,8 @@ from workers.runtime import Runtime
 log = logging.getLogger(__name__)
 
 BEGUN_MS = 50  # a wait for a slot that is too short to be noted
+AGAIN_MS = 1_000  # until a task whose inputs could not be read is tried again
+NOT_LOADED = "not_loaded"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,6 +96,7 @@ class WorkerEngine:
         )
         self._gate = runtime.gate(identity.owner)
         self._executor = Executor(runtime, self._submit, self._gate)
+        self._loader = loader
         self._claimer = Claimer(self._database, loader, identity.owner, self._lease_ms)
         self._tender = tender
         self._beats = threading.Thread(target=self._beat_on, name="octavo-beat", daemon=True)
@@ -162,7 +166,21 @@ class WorkerEngine:
             self._held[work.claim.id, work.claim.epoch] = (work, threading.Event())
         for work in works:
             with self._slots:
-                self._executor.run(self._begun(work))
+                self._run(self._begun(work))
+
+    def _run(self, work: Work) -> None:
+        started = now_ms()
+        try:
+            whole = self._loader.whole(work)
+        except OctavoError as error:
+            log.warning("not loaded: %s (%s)", error.message, error.cause)
+            self._submit(Returned(work, now_ms() + AGAIN_MS, NOT_LOADED, False, started, now_ms()))
+        except Exception as error:  # whatever it is, the task must not be held for ever
+            log.exception("a task's inputs could not be loaded")
+            told = CallError(ErrorClass.TRANSIENT, NOT_LOADED, f"{type(error).__name__}: {error}"[:500])
+            self._submit(Failed(work, told, started, now_ms()))
+        else:
+            self._executor.run(whole)
 
     def _begun(self, work: Work) -> Work:
         """The work as it begins: it may have waited for a slot, and its deadline counts from now."""

@@ -49,6 +49,8 @@ class Meter:
             self.metrics.done(op, lane, "computed")
             self.metrics.call(op, lane, "ok", seconds=took, tokens_in=result.tokens_in, tokens_out=result.tokens_out)
         elif isinstance(outcome, Returned):
+            if not outcome.reason.startswith(WAITS):
+                return
             reason = outcome.reason.removeprefix(WAITS)
             self.metrics.governor_wait(lane, _WAITS.get(reason, reason))
         else:

@@ -19,14 +19,16 @@ from workers.clock import now_ms
 from workers.distributed.bells import Bells, Listener
 from workers.distributed.dispatcher import Dispatcher, Standing
 from workers.execute import Loader
-from workers.planning.maps import unblock
+from workers.planning.maps import FIRST_BATCH, QUICK_BATCH, plan_batch, unblock
 from workers.reconcile import reconcile
 from workers.transitions import advance
 
 log = logging.getLogger(__name__)
 
 SHORTEST_S = 0.1  # between two rounds: bells are sent in batches, and a window outlasts a round
-HURRY_S = 0.01  # while a window is still being opened, or a step was planned and is to be rung for
+# While a window is still being opened, something was planned and is to be rung for, or the last tasks of a step are
+# under way: what comes after them waits for nothing else.
+HURRY_S = 0.01
 UNBLOCK = 1000
 STALE_LEASES = 20  # lease times after which a process that is gone is forgotten
 LATE_S = 3.0  # a step that its planner has not planned so long is planned by anyone
@@ -107,7 +109,8 @@ class Tender:
         for job, standing in looked.jobs.items():
             moved |= self._tend(job, standing)
         rung = self._dispatcher.top_up(None if moved else looked)
-        self._hurried = moved or self._dispatcher.hurried
+        ending = not any(standing.ready for standing in looked.jobs.values())
+        self._hurried = moved or self._dispatcher.hurried or ending
         return moved or rung > 0
 
     def _tend(self, job: UUID, standing: Standing) -> bool:
@@ -123,11 +126,20 @@ class Tender:
             if plan.kind == "map" and plan.source is not None and step.state is not StepState.COMPLETE:
                 before = next(item for item in steps if item.position == plan.source and item.level == 0)
                 moved |= unblock(self._database, context, step, before, UNBLOCK) > 0
-        if not any(step.state is StepState.PLANNING for step in steps):
+        planning = [step for step in steps if step.state is StepState.PLANNING]
+        if not planning:
             self._seen.pop(job, None)
         elif not self._plans(job):
             return moved
-        return (standing.idle and advance(self._database, context)) or moved
+        maps = [step for step in planning if context.plan_of(step).kind == "map"]
+        if maps:
+            # A batch a round: the first tasks are rung for, and other jobs tended, while the later ones are written.
+            plan_batch(self._database, context, maps[0].id, QUICK_BATCH if maps[0].planned else FIRST_BATCH)
+            return True
+        # To the end at once: who completes a step plans the next.
+        while standing.idle and advance(self._database, context):
+            moved = True
+        return moved
 
     def _plans(self, job: UUID) -> bool:
         """Is it this process that plans the job? One is enough; any other does when that one is late."""

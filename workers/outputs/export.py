@@ -9,7 +9,7 @@ from pipeline.ops.values import Json
 from pipeline.read.places import where
 from workers.outputs.job import View
 from workers.outputs.present import present, results
-from workers.planning.merges import shards_for
+from workers.planning.partitions import shards_for
 
 
 def json_lines(view: View) -> Iterator[Json]:

@@ -8,8 +8,10 @@ from uuid import UUID
 from db.database import Database
 from db.values import Job, Step
 from pipeline.errors import NotFoundError
+from pipeline.ops.kinds import MergeOp
 from pipeline.ops.registry import Registry
 from workers.planning.forest import Forest
+from workers.planning.partitions import Feed, shards_for
 from workers.planning.plan import StepPlan, step_plans
 from workers.planning.selection import Selection, load
 
@@ -31,6 +33,21 @@ class JobContext:
     def forest(self) -> Forest:
         """The sections that a fold climbs."""
         return Forest(self.selection)
+
+    @cached_property
+    def feeds(self) -> tuple[tuple[Feed, ...], ...]:
+        """The merges that take the outputs of each step, by its position."""
+        shards = shards_for(self.selection.total)
+        return tuple(
+            tuple(
+                Feed(other.op, shards)
+                for other in self.plans
+                if other.source == plan.position and isinstance(other.op, MergeOp)
+            )
+            if plan.kind == "map"
+            else ()
+            for plan in self.plans
+        )
 
     def plan_of(self, step: Step) -> StepPlan:
         """The resolved step of a stored level."""

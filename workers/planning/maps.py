@@ -11,6 +11,8 @@ from workers import failpoints
 from workers.planning.context import JobContext
 
 BATCH_CHUNKS = 10_000
+QUICK_BATCH = 1000  # planned in a few hundredths of a second
+FIRST_BATCH = 250  # the sooner the first calls begin the better
 
 
 def plan_map(database: Database, context: JobContext, step: Step) -> None:

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import struct
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 
-from db.database import Database
+from db.database import Database, Repositories
 from db.layout import pack
 from db.values import NewTask, Step
 from pipeline import canonical
 from pipeline.ops.kinds import MergeOp
 from workers.planning.context import JobContext
 from workers.planning.folds import write_level
+from workers.planning.partitions import Feed, parts_of, shards_for
 
 BATCH_OUTPUTS = 256
-CHUNKS_PER_SHARD = 512
-LEAST_SHARDS, MOST_SHARDS = 8, 1024
-_PART = struct.Struct("<H32s")  # shard, hash of the part
-
-
-def shards_for(chunks: int) -> int:
-    """How many shards a merge over so many chunks has: a power of two, so that it seldom changes as a book grows."""
-    wanted = max(LEAST_SHARDS, -(-chunks // CHUNKS_PER_SHARD))
-    return int(min(MOST_SHARDS, 1 << (wanted - 1).bit_length()))
 
 
 def plan_merge(database: Database, context: JobContext, step: Step) -> None:
@@ -35,16 +26,20 @@ def plan_merge(database: Database, context: JobContext, step: Step) -> None:
 def _shards(database: Database, context: JobContext, step: Step) -> list[NewTask]:
     plan = context.plan_of(step)
     assert isinstance(plan.op, MergeOp)
-    shards = shards_for(context.selection.total)
-    ordinals = [array("q") for _ in range(shards)]
-    hashes = [bytearray() for _ in range(shards)]
-    for ordinal, parts in _partitions(database, context, step, plan.op, shards):
-        for shard, sha in _PART.iter_unpack(parts):
-            ordinals[shard].append(ordinal)
-            hashes[shard] += sha
+    feed = Feed(plan.op, shards_for(context.selection.total))
+    with database.read() as rows:
+        source = _source(rows, context, step)
+    _complete(database, source.id, feed)
+    ordinals = [array("q") for _ in range(feed.shards)]
+    hashes = [bytearray() for _ in range(feed.shards)]
+    with database.read() as rows:
+        for ordinal, parts in rows.results.partitions_of(source.id, feed.scheme):
+            for shard, sha in parts_of(parts):
+                ordinals[shard].append(ordinal)
+                hashes[shard] += sha
     maker = plan.keys(node="shard")
     tasks: list[NewTask] = []
-    for shard in range(shards):
+    for shard in range(feed.shards):
         if ordinals[shard]:
             blob = bytes(hashes[shard])
             key = maker.key([blob[at : at + 32] for at in range(0, len(blob), 32)])
@@ -52,46 +47,22 @@ def _shards(database: Database, context: JobContext, step: Step) -> list[NewTask
     return tasks
 
 
-def _partitions(
-    database: Database, context: JobContext, step: Step, op: MergeOp, shards: int
-) -> Iterator[tuple[int, bytes]]:
-    """(ordinal, parts) of every output of the map step, from the store where it is known."""
-    scheme = scheme_of(op, shards)
+def _source(rows: Repositories, context: JobContext, step: Step) -> Step:
+    position = context.plan_of(step).source
+    return next(item for item in rows.jobs.steps(context.job.id) if item.position == position and item.level == 0)
+
+
+def _complete(database: Database, step_id: int, feed: Feed) -> None:
+    """Partition what was answered before there was such a merge: usually nothing."""
     with database.read() as rows:
-        steps = rows.jobs.steps(context.job.id)
-        source = next(s for s in steps if s.position == context.plan_of(step).source and s.level == 0)
-        leaves = [(ordinal, key, sha) for ordinal, key, sha, _ in rows.tasks.outputs(source.id) if key and sha]
-    for at in range(0, len(leaves), BATCH_OUTPUTS):
-        batch = leaves[at : at + BATCH_OUTPUTS]
+        missing = rows.results.unpartitioned(step_id, feed.scheme)
+    for at in range(0, len(missing), BATCH_OUTPUTS):
+        batch = missing[at : at + BATCH_OUTPUTS]
         with database.read() as rows:
-            known = rows.results.partitions(scheme, list({sha for _, _, sha in batch}))
-            missing = {sha: key for _, key, sha in batch if sha not in known}
-            outputs = rows.results.outputs(list(missing.values()))
-        if missing:
-            known |= _store(database, op, shards, {sha: outputs[key] for sha, key in missing.items()})
-        yield from ((ordinal, known[sha]) for ordinal, _, sha in batch)
-
-
-def scheme_of(op: MergeOp, shards: int) -> str:
-    """The name under which an op's partitions into so many shards are stored."""
-    return f"{op.name}/{op.version}/{shards}"
-
-
-def _store(database: Database, op: MergeOp, shards: int, outputs: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
-    """Partition outputs and store their parts; gives the partitions by output hash."""
-    partitions: dict[bytes, bytes] = {}
-    parts: list[tuple[int, bytes, bytes]] = []
-    for sha, output in outputs.items():
-        found = op.partition(canonical.loads(output), shards)
-        lines = bytearray()
-        for shard in sorted(found):
-            items = canonical.dumps([[index, item] for index, item in found[shard]])
-            parts.append((shard, sha, items))
-            lines += _PART.pack(shard, canonical.sha256(items))
-        partitions[sha] = bytes(lines)
-    with database.write() as rows:
-        rows.results.add_partitions(scheme_of(op, shards), partitions, parts)
-    return partitions
+            outputs = rows.results.outputs([key for _, key in batch])
+        made = [feed.partition(sha, outputs[key]) for sha, key in batch]
+        with database.write() as rows:
+            rows.results.add_partitions(made)
 
 
 def _judgement(database: Database, context: JobContext, step: Step) -> list[NewTask]:

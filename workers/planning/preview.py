@@ -15,7 +15,7 @@ from pipeline.ops.values import Json
 from pipeline.spec import PipelineSpec
 from workers.ingest.ingest import Ingested
 from workers.planning.maps import BATCH_CHUNKS
-from workers.planning.merges import shards_for
+from workers.planning.partitions import shards_for
 from workers.planning.plan import Models, StepPlan, plans_from, resolve
 from workers.planning.selection import Selection, load
 
