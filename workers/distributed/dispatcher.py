@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -72,19 +72,31 @@ class Pace:
     def __init__(self) -> None:
         self._scale: dict[UUID, int] = {}
         self._rung_at: dict[UUID, float] = {}
+        self._rung: dict[UUID, int] = {}  # in flight when bells were last sent
+
+    def keep(self, jobs: Collection[UUID]) -> None:
+        """Forget all jobs but these."""
+        for kept in (self._scale, self._rung_at, self._rung):
+            for job in [job for job in kept if job not in jobs]:
+                del kept[job]
 
     def scale(self, job: UUID) -> int:
         """The factor on the job's share."""
         return self._scale.get(job, 1)
 
-    def rung(self, job: UUID, *, drained: bool) -> bool:
-        """Bells were sent; `drained` when most of the window was free. Says whether the window was opened further."""
+    def rung(self, job: UUID, *, before: int, after: int) -> bool:
+        """Bells were sent: `before` tasks were in flight, now `after`. Says whether the window was opened further.
+
+        Measured is what has ended since the last bells, not how much of the window was free: a window that was just
+        opened, or is filled as its tasks are planned, is free too.
+        """
         now = time.monotonic()
         since = now - self._rung_at.get(job, 0.0)
-        self._rung_at[job] = now
+        drained = before * 2 <= self._rung.get(job, 0)
+        self._rung_at[job], self._rung[job] = now, after
         if drained and since < QUICK_S:
-            before, self._scale[job] = self.scale(job), min(MOST_SCALE, self.scale(job) * 2)
-            return self._scale[job] > before
+            narrower, self._scale[job] = self.scale(job), min(MOST_SCALE, self.scale(job) * 2)
+            return self._scale[job] > narrower
         if since > SLOW_S:
             self._scale[job] = max(1, self.scale(job) // 2)
         return False
@@ -116,6 +128,7 @@ class Dispatcher:
                 part = ready and whole != open_
                 busy = bool(whole) and rows.dispatches.waiting(whole, now_ms=now) if part else ready
                 jobs[job] = Standing(priority, steps, ready, not busy)
+            self._pace.keep(jobs)
             return Looked(self._window(rows), jobs)
 
     def top_up(self, looked: Looked | None = None) -> int:
@@ -167,7 +180,7 @@ class Dispatcher:
         if not bells:
             return None
         failpoints.reached("dispatch.after")
-        self.hurried |= self._pace.rung(job, drained=room * 2 >= most)
+        self.hurried |= self._pace.rung(job, before=in_flight, after=in_flight + len(bells))
         return Ring(context, steps, bells)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -77,9 +77,17 @@ class Quiet:
 
 
 class WorkerEngine:
-    """Runs what messages ring for. One a process, made after any fork."""
+    """Runs what messages ring for. One a process, made after any fork. `took` is told of each message a slot takes."""
 
-    def __init__(self, runtime: Runtime, identity: Identity, tender: Tender, loader: Loader, broker: Any) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        identity: Identity,
+        tender: Tender,
+        loader: Loader,
+        broker: Any,
+        took: Callable[[], None] = lambda: None,
+    ) -> None:
         self._runtime = runtime
         self._database = runtime.database
         self._identity = identity
@@ -89,6 +97,7 @@ class WorkerEngine:
         self._slots = threading.BoundedSemaphore(identity.slots)
         self._quiet = Quiet()
         self._ending = threading.Event()
+        self._took = took
         metrics = Metrics()
         self.meter = Meter(metrics, held=self._flying, fault=self.fault, redis=broker, queues=QUEUES)
         self._committer = Committer(
@@ -108,6 +117,7 @@ class WorkerEngine:
         A slot does not wait for the commit: what is not committed when the process dies is a lease lost, as it was
         before. More tasks may be brought here than there are slots: those claim while the slots are busy.
         """
+        self._took()
         failpoints.reached("bell")
         try:
             suspects = self._many(rung)

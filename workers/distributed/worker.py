@@ -150,7 +150,7 @@ def serve(settings: Settings, *, queues: Sequence[str], slots: int) -> Serving:
         lease_s=settings.lease_s,
     )
     identity = Identity(owner=owner, host=socket.gethostname(), pid=os.getpid(), queues=",".join(queues), slots=slots)
-    engine = WorkerEngine(runtime, identity, tender, loader, broker)
+    engine = WorkerEngine(runtime, identity, tender, loader, broker, _rouse)
     current.serve_process(engine)
     tender.start()
     return Serving(runtime=runtime, engine=engine, broker=broker)
@@ -163,6 +163,7 @@ class _Plan:
     settings: Settings | None = None
     queues: Sequence[str] = QUEUES
     slots: int = 0
+    consumer: Any = None  # Celery's, in the process that takes messages
     metrics: tuple[str, int] | None = None  # where /metrics and /health are answered
     serving: Serving | None = None
     watchdog: Watchdog | None = None
@@ -233,7 +234,27 @@ def _on_fork(**_: Any) -> None:
         _begin(1)
 
 
+def _rouse() -> None:
+    """Wake the consumer where it may take messages again.
+
+    One that holds as many as it may sleeps, up to seconds, and is not woken when a thread takes one off its hands: with
+    messages waiting in Redis all slots would run dry. (A pool of processes wakes it by its pipes.)
+    """
+    if _plan.consumer is None:
+        return
+    channel, hub = getattr(_plan.consumer.task_consumer, "channel", None), _plan.consumer.hub
+    if channel is not None and hub is not None:
+        most = channel.qos.prefetch_count
+        if most and len(channel.qos._delivered) - len(channel.qos._dirty) >= most - 1:
+            hub.call_soon(_nothing)
+
+
+def _nothing() -> None:
+    return None
+
+
 def _on_ready(sender: Any = None, **_: Any) -> None:
+    _plan.consumer = sender
     controller = getattr(sender, "controller", None)
     broker = redis.Redis.from_url(str(app.conf.broker_url), socket_timeout=RING_S)
     slots = int(getattr(controller, "concurrency", 0) or 1)
