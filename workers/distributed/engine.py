@@ -129,8 +129,8 @@ class WorkerEngine:
         failpoints.reached("answered")
 
     def tend(self) -> None:
-        """Look soon at what is to be planned and dispatched."""
-        self._tender.wake()
+        """Look at once at what is to be planned and dispatched."""
+        self._tender.ask()
 
     def fault(self) -> str | None:
         """What is broken in this engine so that it serves no more, if anything."""

@@ -9,10 +9,11 @@ import hashlib
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from db.database import Database
+from db.values import Step
 from pipeline.errors import OctavoError
 from pipeline.states import StepState
 from workers.clock import now_ms
@@ -31,7 +32,7 @@ SHORTEST_S = 0.1  # between two rounds: bells are sent in batches, and a window 
 HURRY_S = 0.01
 UNBLOCK = 1000
 STALE_LEASES = 20  # lease times after which a process that is gone is forgotten
-LATE_S = 3.0  # a step that its planner has not planned so long is planned by anyone
+LATE_S = 3.0  # a step whose planner made no headway for so long is planned by anyone
 
 
 class Tender:
@@ -63,7 +64,9 @@ class Tender:
         self._ending = threading.Event()
         self._reconciled = 0.0
         self._hurried = False
-        self._seen: dict[UUID, float] = {}  # when a job was first seen with a step to plan
+        self._asked = False  # a message rang here: what is to be planned now is planned by this process
+        self._mine: set[UUID] = set()  # jobs that this process plans
+        self._elsewhere: dict[UUID, tuple[int, float]] = {}  # those that another does: how far, and since when
         self._thread = threading.Thread(target=self._serve, name="octavo-tend", daemon=True)
 
     def start(self) -> None:
@@ -72,6 +75,11 @@ class Tender:
 
     def wake(self) -> None:
         """Look soon."""
+        self._wake.set()
+
+    def ask(self) -> None:
+        """A job has begun or changed: look at once, and plan what is to be planned."""
+        self._asked = True
         self._wake.set()
 
     def close(self) -> None:
@@ -104,16 +112,17 @@ class Tender:
         if now - self._reconciled >= self._reconcile_s:
             self._reconciled = now
             self._reconcile()
+        asked, self._asked = self._asked, False
         looked = self._dispatcher.look()
         moved = False
         for job, standing in looked.jobs.items():
-            moved |= self._tend(job, standing)
+            moved |= self._tend(job, standing, asked=asked)
         rung = self._dispatcher.top_up(None if moved else looked)
         ending = not any(standing.ready for standing in looked.jobs.values())
         self._hurried = moved or self._dispatcher.hurried or ending
         return moved or rung > 0
 
-    def _tend(self, job: UUID, standing: Standing) -> bool:
+    def _tend(self, job: UUID, standing: Standing, *, asked: bool) -> bool:
         try:
             context = self._loader.context(job)
         except OctavoError as error:
@@ -128,27 +137,41 @@ class Tender:
                 moved |= unblock(self._database, context, step, before, UNBLOCK) > 0
         planning = [step for step in steps if step.state is StepState.PLANNING]
         if not planning:
-            self._seen.pop(job, None)
-        elif not self._plans(job):
+            self._mine.discard(job)
+            self._elsewhere.pop(job, None)
+        elif not self._plans(job, planning, asked=asked):
             return moved
         maps = [step for step in planning if context.plan_of(step).kind == "map"]
         if maps:
             # A batch a round: the first tasks are rung for, and other jobs tended, while the later ones are written.
-            plan_batch(self._database, context, maps[0].id, QUICK_BATCH if maps[0].planned else FIRST_BATCH)
+            size = QUICK_BATCH if maps[0].planned else FIRST_BATCH
+            if not plan_batch(self._database, context, maps[0].id, size):
+                self._mine.discard(job)  # it is whole, or another process was faster and goes on
+                self._elsewhere[job] = (_planned(planning), time.monotonic())
             return True
         # To the end at once: who completes a step plans the next.
         while standing.idle and advance(self._database, context):
             moved = True
         return moved
 
-    def _plans(self, job: UUID) -> bool:
-        """Is it this process that plans the job? One is enough; any other does when that one is late."""
-        since = self._seen.setdefault(job, time.monotonic())
+    def _plans(self, job: UUID, planning: Sequence[Step], *, asked: bool) -> bool:
+        """Is it this process that plans the job? One is enough; any other does when that one makes no headway."""
+        if job not in self._mine:
+            now, planned = time.monotonic(), _planned(planning)
+            at, since = self._elsewhere.setdefault(job, (-1, now))
+            late = planned == at and now - since > LATE_S
+            if not (asked or late or (at < 0 and self._chosen(job))):
+                self._elsewhere[job] = (planned, since if planned == at else now)
+                return False
+            self._mine.add(job)
+            self._elsewhere.pop(job)
+        return True
+
+    def _chosen(self, job: UUID) -> bool:
         with self._database.read() as rows:
             alive = rows.dispatches.processes(since_ms=now_ms() - int(self._lease_s * 1000))
         owners = [process.owner for process in alive] or [self._owner]
-        chosen = max(owners, key=lambda owner: hashlib.sha256(job.bytes + owner.encode()).digest())
-        return chosen == self._owner or time.monotonic() - since > LATE_S
+        return max(owners, key=lambda owner: hashlib.sha256(job.bytes + owner.encode()).digest()) == self._owner
 
     def _reconcile(self) -> None:
         reconcile(self._database, dead=lambda _owners: (), patience=0)
@@ -157,6 +180,12 @@ class Tender:
         with self._database.read() as rows:
             running = {job for job, _ in rows.dispatches.running()}
         self._loader.keep(running)
-        self._seen = {job: since for job, since in self._seen.items() if job in running}
+        self._mine &= running
+        self._elsewhere = {job: found for job, found in self._elsewhere.items() if job in running}
         with self._database.write() as rows:
             rows.dispatches.forget(before_ms=now_ms() - int(self._lease_s * 1000 * STALE_LEASES))
+
+
+def _planned(planning: Sequence[Step]) -> int:
+    """How far the planning of a job's steps has come."""
+    return sum(step.planned for step in planning)
