@@ -80,6 +80,11 @@ class Database:
         except exc.DBAPIError as error:
             raise translate(error, self.where) from error
 
+    def clock_ms(self) -> int:
+        """The database server's time, in ms since the Unix epoch."""
+        with self.read() as rows:
+            return rows.dispatches.clock_ms()
+
     def close(self) -> None:
         """Let go of every connection."""
         self.engine.dispose()

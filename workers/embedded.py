@@ -252,7 +252,7 @@ class EmbeddedRunner:
         if job is not None and self._on_beat and now >= self._beats_from:
             began = time.monotonic()
             with self._database.read() as rows:
-                standing = progress(rows, job)
+                standing = progress(rows, job, self._runtime.settings)
             self._on_beat(Beat(progress=standing))
             # Counting a million tasks takes a while: telling of the work is never a tenth of it.
             self._beats_from = now + 10 * (time.monotonic() - began)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -12,7 +13,7 @@ from db.database import Database
 from db.layout import unpack
 from db.values import Claim, NewPartition, NewResult, Step
 from pipeline import canonical
-from pipeline.errors import OctavoError, SettingsError
+from pipeline.errors import NotFoundError, OctavoError, PipelineError, SettingsError
 from pipeline.models.protocol import Answer, Request
 from pipeline.ops.kinds import FoldOp, MapOp, MergeOp
 from pipeline.ops.registry import Registry
@@ -27,6 +28,8 @@ from workers.planning.partitions import Feed, partitions_for, shards_for
 from workers.planning.plan import Models, StepPlan
 
 log = logging.getLogger(__name__)
+
+STRANGE_S = 2.0  # a job whose ops are not known here is looked at again after so long
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +100,49 @@ class Loader:
         self._ops = ops
         self._jobs: dict[UUID, JobContext] = {}
         self._steps: dict[int, Step] = {}
+        self._strange: dict[UUID, tuple[float, OctavoError]] = {}  # jobs that can not be done here, and till when
+        self.learned: Callable[[], None] = lambda: None  # called when a job was loaded, and with it maybe ops
 
     def context(self, job_id: UUID) -> JobContext:
-        """The context of a job."""
+        """The context of a job. Raises PipelineError where an op of it is not known here, NotFoundError where a
+        document of it is gone; both are looked at again after a while.
+        """
         if job_id not in self._jobs:
-            self._jobs[job_id] = load_context(self._database, self._ops, job_id)
+            until, error = self._strange.get(job_id, (0.0, None))
+            if error is not None and time.monotonic() < until:
+                raise error
+            try:
+                self._jobs[job_id] = load_context(self._database, self._ops, job_id)
+            except (PipelineError, NotFoundError) as found:
+                if error is None:
+                    log.warning("job %s can not be done here: %s (%s)", job_id, found.message, found.hint)
+                self._strange[job_id] = (time.monotonic() + STRANGE_S, found)
+                raise
+            self._strange.pop(job_id, None)
+            self.learned()
         return self._jobs[job_id]
+
+    def trouble(self, job_id: UUID) -> OctavoError | None:
+        """Why the job can not be done here; None: it can."""
+        try:
+            self.context(job_id)
+        except (PipelineError, NotFoundError) as error:
+            return error
+        return None
+
+    def knows_step(self, step_id: int) -> bool:
+        """Can the job of a step be done here?"""
+        return self.trouble(self.step(step_id).job_id) is None
+
+    def marks(self) -> list[str]:
+        """name@version of each op that is known here."""
+        return self._ops.marks()
 
     def keep(self, jobs: Collection[UUID]) -> None:
         """Forget all jobs but these: a worker lives for months."""
-        for job_id in [job_id for job_id in self._jobs if job_id not in jobs]:
-            del self._jobs[job_id]
+        for kept in (self._jobs, self._strange):
+            for job_id in [job_id for job_id in kept if job_id not in jobs]:
+                del kept[job_id]
         for step_id in [step_id for step_id, step in self._steps.items() if step.job_id not in jobs]:
             del self._steps[step_id]
 

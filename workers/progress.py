@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from db.database import Repositories
 from db.values import Counts, Job, Step
+from pipeline.settings import Settings
 from pipeline.states import TASK_OPEN, JobState, TaskState
+from workers.fleet import fleet_of
 
 BY_PERSON = "paused by a person"  # the reason of a job that somebody paused
 WAIT_REASONS = {
@@ -18,6 +20,7 @@ WAIT_REASONS = {
     "concurrency": "the limit of calls at once is reached",
     "adaptive": "the provider refused calls: fewer are made at once for a while",
     "fairness": "it is another job's turn",
+    "strange": "a worker that does not know its op was rung for it: another one will be",
 }
 
 
@@ -33,6 +36,7 @@ class StepProgress:
     waived: int
     retrying: int
     running: int
+    rung: int  # a message rings for them, no slot has taken them yet
     counts: Counts
 
 
@@ -43,6 +47,8 @@ class JobProgress:
     job: Job
     steps: tuple[StepProgress, ...]
     waits: str | None = None  # the governor's reason, where tasks wait for it
+    lacks: str | None = None  # what no live worker has, in distributed mode
+    embedded: bool = True
 
     def total(self, name: str) -> int:
         """A number of tasks, added up over the steps."""
@@ -60,24 +66,32 @@ class JobProgress:
             return self.job.reason
         if self.job.state is JobState.RUNNING and not self.total("running"):
             retrying = self.total("retrying")
+            if self.lacks:
+                return self.lacks
             if self.waits:
                 return WAIT_REASONS.get(self.waits, f"the governor gives no permit: {self.waits}")
             if retrying:
                 return f"{retrying} retries wait for their time"
-            return "no process works on it: octavo resume goes on"
+            if self.embedded:
+                return "no process works on it: octavo resume goes on"
+            if self.total("rung"):
+                return "its tasks wait for a free slot of the workers"
         return None
 
 
-def progress(rows: Repositories, job: Job) -> JobProgress:
-    """Read where a job stands."""
+def progress(rows: Repositories, job: Job, settings: Settings | None = None) -> JobProgress:
+    """Read where a job stands; with the settings of distributed mode, what the workers lack for it too."""
     steps = rows.jobs.steps(job.id)
     ids = [step.id for step in steps]
     tasks = rows.tasks.counts(ids)
     counts = rows.jobs.counts(ids)
+    fleet = fleet_of(rows, settings) if settings and job.state is JobState.RUNNING else None
     return JobProgress(
         job=job,
         steps=tuple(_step(step, tasks[step.id], counts.get(step.id, Counts())) for step in steps),
         waits=rows.tasks.waits(ids) if any(found.get("retrying") for found in tasks.values()) else None,
+        lacks=fleet.lacks(job, steps) if fleet else None,
+        embedded=settings is None or not settings.distributed,
     )
 
 
@@ -92,5 +106,6 @@ def _step(step: Step, found: dict[str, int], counts: Counts) -> StepProgress:
         waived=found.get(TaskState.WAIVED, 0),
         retrying=found.get("retrying", 0),
         running=found.get(TaskState.LEASED, 0),
+        rung=found.get(TaskState.DISPATCHED, 0),
         counts=counts,
     )

@@ -16,7 +16,7 @@ from pipeline.ops import registry
 from pipeline.settings import LimitsSpec, Settings
 from pipeline.spec import GrainSpec
 from pipeline.split.grain import Grain
-from workers import failpoints
+from workers import clock, failpoints
 from workers.gate import Gate
 from workers.governor.local import LocalGovernor
 from workers.governor.port import Governor, Limits
@@ -47,6 +47,8 @@ class Runtime:
             from db import migrate  # Alembic takes a fifth of a second to import
 
             migrate.upgrade(database)
+        if not database.embedded:
+            clock.follow(database.clock_ms())
         return database
 
     def unmigrated(self) -> Database:

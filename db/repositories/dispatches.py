@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ from uuid import UUID
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.engine import Connection
 
-from db.dialect import insert_new
+from db.dialect import batches, insert_new
 from db.prepared import ids_for
 from db.repositories.task_statements import RUNG, SUSPECT_LOSSES
 from db.tables import JobRow, ProcessRow, TaskRow
@@ -37,6 +38,7 @@ class Process:
     pid: int
     queues: str
     slots: int
+    ops: str  # name@version of each op it knows, a line each
     started_ms: int
     beat_ms: int
 
@@ -112,6 +114,19 @@ class DispatchRepository:
         statement = update(TaskRow).where(TaskRow.step_id.in_(step_ids), TaskRow.state == TaskState.DISPATCHED)
         self._connection.execute(statement.values(state=TaskState.READY))
 
+    def defer(self, task_ids: Sequence[int], *, not_before_ms: int, code: str) -> None:
+        """Tasks that were rung for where they can not be done are ready again, from a time on."""
+        for part in batches(task_ids):
+            statement = update(TaskRow).where(TaskRow.id.in_(part), TaskRow.state == TaskState.DISPATCHED)
+            values = {"state": TaskState.READY, "not_before_ms": not_before_ms, "error_code": code}
+            self._connection.execute(statement.values(**values))
+
+    def clock_ms(self) -> int:
+        """The database server's time: the one clock that all hosts share."""
+        if not self._locks:
+            return time.time_ns() // 1_000_000  # SQLite is no server: its time is ours
+        return int(self._connection.execute(select(func.extract("epoch", func.clock_timestamp()) * 1000)).scalar_one())
+
     def silent(self, step_ids: Sequence[int], *, before_ms: int) -> int:
         """How many tasks of steps were rung for before a time and are not yet held."""
         query = select(func.count()).where(
@@ -147,7 +162,7 @@ class DispatchRepository:
         row = {name: getattr(process, name) for name in Process.__dataclass_fields__}
         self._connection.execute(insert_new(self._connection, ProcessRow), row)
         self._connection.execute(
-            update(ProcessRow).where(ProcessRow.owner == process.owner).values(beat_ms=process.beat_ms)
+            update(ProcessRow).where(ProcessRow.owner == process.owner).values(beat_ms=process.beat_ms, ops=process.ops)
         )
 
     def processes(self, *, since_ms: int) -> list[Process]:

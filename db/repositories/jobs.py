@@ -131,6 +131,14 @@ class JobRepository:
         """Change what a job may spend."""
         self._connection.execute(update(JobRow).where(JobRow.id == job_id).values(caps=dict(caps)))
 
+    def tell(self, job_id: UUID, reason: str | None) -> None:
+        """Say of a running job what is wrong with it; None: nothing."""
+        self._connection.execute(
+            update(JobRow)
+            .where(JobRow.id == job_id, JobRow.state == JobState.RUNNING, JobRow.reason.is_distinct_from(reason))
+            .values(reason=reason)
+        )
+
     def prioritize(self, job_id: UUID, priority: int) -> None:
         """Change a job's priority."""
         self._connection.execute(update(JobRow).where(JobRow.id == job_id).values(priority=priority))

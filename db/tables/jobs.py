@@ -138,6 +138,7 @@ class ProcessRow(Base):
     pid: Mapped[int]
     queues: Mapped[str]
     slots: Mapped[int]
+    ops: Mapped[str] = mapped_column(server_default="")  # name@version of each op it knows, a line each
     started_ms: Mapped[Big]
     beat_ms: Mapped[Big]
 

@@ -71,7 +71,7 @@ def _overview(runtime: Runtime, *, as_json: bool) -> None:
             }
             for document in rows.documents.all(50)
         ]
-        jobs = [_job_row(progress(rows, item)) for item in rows.jobs.latest(10)]
+        jobs = [_job_row(progress(rows, item, runtime.settings)) for item in rows.jobs.latest(10)]
     if as_json:
         console.print_json({"documents": documents, "jobs": jobs})
         return
@@ -90,7 +90,7 @@ def _job_table(rows: list[dict[str, object]]) -> None:
 
 def _job(runtime: Runtime, text: str, *, as_json: bool) -> None:
     with runtime.database.read() as rows:
-        standing = progress(rows, find_job(rows, text))
+        standing = progress(rows, find_job(rows, text), runtime.settings)
     steps = [
         {
             "step": item.step.name,
@@ -126,7 +126,7 @@ def jobs(
 ) -> None:
     """The latest jobs."""
     with options.runtime(state) as runtime, runtime.database.read() as rows:
-        found = [_job_row(progress(rows, item)) for item in rows.jobs.latest(limit)]
+        found = [_job_row(progress(rows, item, runtime.settings)) for item in rows.jobs.latest(limit)]
     if as_json:
         console.print_json(found)
     elif found:

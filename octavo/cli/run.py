@@ -190,7 +190,7 @@ def work(runtime: Runtime, job: Job, *, quiet: bool) -> Job:
             job = runner.work()
     if asked.is_set() and job.state is JobState.RUNNING:
         with runtime.database.read() as rows:
-            standing = progress(rows, job)
+            standing = progress(rows, job, runtime.settings)
         console.note(
             f"stopped: {standing.total('done')} of {standing.total('tasks')} tasks are done and kept. "
             f"Go on with: {options.command(runtime, 'resume', str(job.id))}"
@@ -206,7 +206,7 @@ def watch_workers(runtime: Runtime, job: Job, *, quiet: bool) -> Job:
     ring_control(runtime.settings)
     leave = threading.Event()
     with Watch(quiet=quiet) as watch, stopping(leave.set):
-        job = follow(runtime.database, job.id, watch.beat, leave)
+        job = follow(runtime, job.id, watch.beat, leave)
     if leave.is_set() and job.state is JobState.RUNNING:
         console.note(
             f"left: the workers go on. Look again with: {options.command(runtime, 'resume', str(job.id))}, "
@@ -220,7 +220,7 @@ def finish(runtime: Runtime, job: Job, began: float, *, as_json: bool, citations
     """Print the job's result and end with its exit code."""
     with runtime.database.read() as rows:
         job = find_job(rows, str(job.id))
-        standing = progress(rows, job)
+        standing = progress(rows, job, runtime.settings)
         output: Json = None
         if job.state in (JobState.DONE, JobState.HOLES):
             context = load_context(runtime.database, runtime.ops, job.id)

@@ -8,7 +8,7 @@ from typing import Self
 
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-from octavo.cli.console import err
+from octavo.cli.console import err, safe
 from pipeline.states import StepState
 from workers.embedded import Beat
 from workers.progress import JobProgress, StepProgress
@@ -33,6 +33,7 @@ class Watch:
         self._began = time.monotonic()
         self._told = self._began
         self._first: dict[int, int] = {}
+        self._lacks: str | None = None
 
     def __enter__(self) -> Self:
         if self._terminal:
@@ -46,7 +47,12 @@ class Watch:
             self._bars.stop()
 
     def beat(self, beat: Beat) -> None:
-        """Show where the job stands."""
+        """Show where the job stands. What the workers lack is said even where nothing else is: no more would come."""
+        lacks = beat.progress.lacks
+        if lacks != self._lacks:
+            self._lacks = lacks
+            if lacks:
+                err().print(safe(f"waiting: {lacks}"))
         if self._quiet:
             return
         if self._terminal:

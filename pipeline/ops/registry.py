@@ -44,6 +44,10 @@ class Registry:
         """The names of all ops."""
         return sorted(self._ops)
 
+    def marks(self) -> list[str]:
+        """What tells each op from others and from other versions of itself: name@version."""
+        return sorted(mark_of(op.name, op.version) for op in self._ops.values())
+
     def get(self, name: str, kind: str) -> Op:
         """The op of that name. Raises PipelineError when there is none, or when it serves another kind of step."""
         op = self._ops.get(name)
@@ -54,6 +58,11 @@ class Registry:
         if kind_of(op) != kind:
             raise PipelineError(f"Op {name!r} is a {kind_of(op)} op, the step is a {kind}")
         return op
+
+
+def mark_of(name: str, version: int | str) -> str:
+    """name@version."""
+    return f"{name}@{version}"
 
 
 def load(modules: Iterable[str] = ()) -> Registry:
@@ -73,6 +82,7 @@ def _imported(name: str) -> ModuleType:
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.append(here)
+    importlib.invalidate_caches()  # it may have been written since the last look
     try:
         return importlib.import_module(name.removesuffix(".py"))
     except Exception as error:  # a user's module may raise anything while it is imported

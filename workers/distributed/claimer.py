@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from db.database import Database
+from db.database import Database, Repositories
 from db.repositories.task_statements import SUSPECT_LOSSES
+from db.values import Claim
 from pipeline.errors import OctavoError
+from pipeline.states import WAITS
 from workers import failpoints
 from workers.claim import lease_found
 from workers.clock import now_ms
@@ -22,6 +24,7 @@ log = logging.getLogger(__name__)
 
 Rung = Sequence[tuple[int, int]]  # (task id, dispatch number)
 GROUP = 256
+STRANGE, STRANGE_MS = "strange", 1_000  # why a task whose op is not known here goes back, and for how long
 LINGER_S = 0.005  # a claim waits so long for company: its statements cost the same for one task as for many
 
 
@@ -97,7 +100,7 @@ class Claimer:
     def _claim(self, numbers: dict[int, int], *, suspects: bool = False) -> tuple[list[Work], set[int]]:
         now = now_ms()
         with self._database.write() as rows:
-            found = rows.dispatches.rung(list(numbers.items()))
+            found = self._known(rows, rows.dispatches.rung(list(numbers.items())), now)
             wanted = [claim for claim in found if (claim.losses >= SUSPECT_LOSSES) is suspects]
             taken = lease_found(rows, wanted, self._owner, now, now + self._lease_ms) if wanted else None
             failpoints.reached("lease.before")
@@ -105,3 +108,11 @@ class Claimer:
         others = {claim.id for claim in found if claim not in wanted} if len(wanted) < len(found) else set()
         # A node may have thousands of children: its slot loads them, or every slot would wait for all of the group's.
         return (self._loader.load(taken.claims, nodes=False) if taken and taken.claims else []), others
+
+    def _known(self, rows: Repositories, rung: Sequence[Claim], now: int) -> list[Claim]:
+        """Those whose op is known here. The others are left to a worker that knows it: no lease is lost on them."""
+        strange = {step_id for step_id in {claim.step_id for claim in rung} if not self._loader.knows_step(step_id)}
+        if strange:
+            left = [claim.id for claim in rung if claim.step_id in strange]
+            rows.dispatches.defer(left, not_before_ms=now + STRANGE_MS, code=f"{WAITS}{STRANGE}")
+        return [claim for claim in rung if claim.step_id not in strange]

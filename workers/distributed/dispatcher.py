@@ -136,6 +136,7 @@ class Dispatcher:
         found = looked or self.look()
         self.hurried = False
         busy = {job: standing.priority for job, standing in found.jobs.items() if standing.ready}
+        busy = {job: priority for job, priority in busy.items() if self._loader.trouble(job) is None}
         rung = 0
         # The jobs share one window, however far a fast one has opened it: else a new one would wait behind it.
         scale = max((self._pace.scale(job) for job in busy), default=1)

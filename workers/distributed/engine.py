@@ -11,7 +11,7 @@ from typing import Any
 from db.repositories.dispatches import Process
 from pipeline.errors import OctavoError
 from pipeline.retry import CallError, ErrorClass
-from workers import failpoints
+from workers import clock, failpoints
 from workers.clock import now_ms
 from workers.commit import Committer
 from workers.distributed.claimer import Claimer
@@ -106,6 +106,8 @@ class WorkerEngine:
         self._gate = runtime.gate(identity.owner)
         self._executor = Executor(runtime, self._submit, self._gate)
         self._loader = loader
+        self._beat_now = threading.Event()
+        loader.learned = self._beat_now.set  # its row says what it knows
         self._claimer = Claimer(self._database, loader, identity.owner, self._lease_ms)
         self._tender = tender
         self._beats = threading.Thread(target=self._beat_on, name="octavo-beat", daemon=True)
@@ -215,11 +217,14 @@ class WorkerEngine:
                 self._beat()
             except OctavoError as error:
                 log.warning("no beat: %s (%s)", error.message, error.cause)
-            if self._ending.wait(self._lease_ms / 3000):
+            self._beat_now.wait(self._lease_ms / 3000)
+            self._beat_now.clear()
+            if self._ending.is_set():
                 return
 
     def _beat(self) -> None:
         """Say that the process lives and hold its leases, but no call past its deadline."""
+        clock.follow(self._database.clock_ms())
         now = now_ms()
         held = [work for work, _ in list(self._held.values()) if now - work.begun_ms < work.plan.timeout_s * 1000]
         me = self._identity
@@ -229,6 +234,7 @@ class WorkerEngine:
             pid=me.pid,
             queues=me.queues,
             slots=me.slots,
+            ops="\n".join(self._loader.marks()),
             started_ms=self._started,
             beat_ms=now,
         )
@@ -245,6 +251,7 @@ class WorkerEngine:
         self._committer.close()
         self._tender.close()
         self._ending.set()
+        self._beat_now.set()
         self._beats.join()
         try:
             with self._database.write() as rows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from workers.planning.plan import LOCAL, StepPlan
+from workers.planning.plan import StepPlan
 
 CALL = "octavo.call"  # calls that wait for a network: many threads
 COMPUTE = "octavo.compute"  # models that compute in the worker: as many as there are cores
@@ -18,7 +18,12 @@ _BYTES = 96  # of what Flower shows: a message of many ids stays under 1 KB
 
 def queue_for(plan: StepPlan, provider: str) -> str:
     """The queue of a step's tasks."""
-    if plan.lane == LOCAL:
+    return queue_of(plan.model, provider)
+
+
+def queue_of(model: str | None, provider: str) -> str:
+    """The queue of tasks that ask a model, by the model's provider; of those that ask none."""
+    if model is None:
         return CHEAP
     return COMPUTE if provider in ("extractive", "mlx") else CALL
 

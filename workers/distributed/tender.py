@@ -14,8 +14,8 @@ from uuid import UUID
 
 from db.database import Database
 from db.values import Step
-from pipeline.errors import OctavoError
-from pipeline.states import StepState
+from pipeline.errors import NotFoundError, OctavoError, PipelineError, StorageError
+from pipeline.states import JOB_ENDED, JobState, StepState
 from workers.clock import now_ms
 from workers.distributed.bells import Bells, Listener
 from workers.distributed.dispatcher import Dispatcher, Standing
@@ -65,6 +65,7 @@ class Tender:
         self._reconciled = 0.0
         self._hurried = False
         self._asked = False  # a message rang here: what is to be planned now is planned by this process
+        self._told: set[UUID] = set()  # jobs whose rows say, by this process, what is wrong with them
         self._mine: set[UUID] = set()  # jobs that this process plans
         self._elsewhere: dict[UUID, tuple[int, float]] = {}  # those that another does: how far, and since when
         self._thread = threading.Thread(target=self._serve, name="octavo-tend", daemon=True)
@@ -116,18 +117,43 @@ class Tender:
         looked = self._dispatcher.look()
         moved = False
         for job, standing in looked.jobs.items():
-            moved |= self._tend(job, standing, asked=asked)
+            moved |= self._try(job, standing, asked=asked)
         rung = self._dispatcher.top_up(None if moved else looked)
         ending = not any(standing.ready for standing in looked.jobs.values())
         self._hurried = moved or self._dispatcher.hurried or ending
         return moved or rung > 0
 
-    def _tend(self, job: UUID, standing: Standing, *, asked: bool) -> bool:
+    def _try(self, job: UUID, standing: Standing, *, asked: bool) -> bool:
+        """Tend a job. What is wrong with one is said in its row, and the others go on."""
         try:
-            context = self._loader.context(job)
-        except OctavoError as error:
-            log.warning("job %s can not be tended here: %s (%s)", job, error.message, error.cause)
+            moved = self._tend(job, standing, asked=asked)
+        except (PipelineError, NotFoundError) as error:
+            # A user's op can not be planned with: no try changes that. A job run anew finds the outputs in the memo.
+            with self._database.write() as rows:
+                rows.jobs.move(job, to=JobState.FAILED, reason=error.message, unless=JOB_ENDED)
+            return True
+        except StorageError:
+            raise
+        except Exception as error:
+            log.exception("job %s can not be tended", job)
+            self._tell(job, f"it can not be planned, and is tried again: {type(error).__name__}: {error}"[:500])
             return False
+        if job in self._told:
+            self._tell(job, None)
+        return moved
+
+    def _tell(self, job: UUID, reason: str | None) -> None:
+        (self._told.add if reason else self._told.discard)(job)
+        with self._database.write() as rows:
+            rows.jobs.tell(job, reason)
+
+    def _tend(self, job: UUID, standing: Standing, *, asked: bool) -> bool:
+        trouble = self._loader.trouble(job)
+        if isinstance(trouble, NotFoundError):
+            raise trouble
+        if trouble is not None:
+            return False  # a worker that knows its ops does it; `octavo status` says when there is none
+        context = self._loader.context(job)
         steps = standing.steps
         moved = False
         for step in steps:

@@ -1,0 +1,25 @@
+"""what workers know
+
+Revision ID: 0006
+Revises: 0005
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0006"
+down_revision = "0005"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Apply."""
+    op.add_column("processes", sa.Column("ops", sa.String(), server_default="", nullable=False))
+
+
+def downgrade() -> None:
+    """Take back."""
+    op.drop_column("processes", "ops")
