@@ -26,6 +26,12 @@ def worker(
     ] = "call,compute,cheap,control",
     slots: Annotated[int, typer.Option("--slots", min=1, max=4096, help="Tasks at once.")] = 32,
     pool: Annotated[Pool, typer.Option("--pool", help="threads, or prefork for models in process.")] = Pool.THREADS,
+    max_tasks_per_child: Annotated[
+        int | None,
+        typer.Option(
+            "--max-tasks-per-child", min=1, help="Messages after which a process of --pool prefork is replaced."
+        ),
+    ] = None,
     loglevel: Annotated[str, typer.Option("--loglevel", help="Celery's log level.")] = "WARNING",
     events: Annotated[bool, typer.Option("--events", help="Send task events, for Flower.")] = False,
     metrics_port: Annotated[
@@ -46,12 +52,15 @@ def worker(
     if unknown or not wanted:
         known = ", ".join(name.removeprefix("octavo.") for name in QUEUES)
         raise UsageError(f"There is no queue {queues!r}", hint=f"known: {known}")
+    if max_tasks_per_child is not None and pool is not Pool.PREFORK:
+        raise UsageError("--max-tasks-per-child is for processes", hint="add --pool prefork, or leave it out")
     settings = settings_module.current({"state": state, "ops": tuple(ops) if ops else None})
     code = module.run(
         settings,
         queues=wanted,
         slots=slots,
         pool=pool.value,
+        max_tasks_per_child=max_tasks_per_child,
         loglevel=loglevel.upper(),
         events=events,
         metrics=None if metrics_port is None else (metrics_address, metrics_port),

@@ -74,6 +74,7 @@ class Chaos:
         return {
             "kill -9 a worker": self.kill_worker,
             "kill -9 the process that runs the job": self.kill_runner,
+            "kill -9 Flower": self.kill_flower,
             "restart Redis": self.fleet.redis.restart,
             "FLUSHALL": self.flush,
             "restart PostgreSQL": self.fleet.postgres.restart,
@@ -97,6 +98,11 @@ class Chaos:
             if process.poll() is None:
                 process.kill()
                 process.communicate()
+
+    def kill_flower(self) -> None:
+        """Who looks on, and asks the workers now and then, is gone from one moment to the next."""
+        if self.fleet.flower is not None:
+            self.fleet.flower.kill()
 
     def flush(self) -> None:
         """Somebody empties Redis."""
@@ -139,7 +145,9 @@ class Chaos:
     def _replace(self) -> None:
         """What a supervisor does: two workers run that are awake."""
         while len(self._awake()) < 2:
-            self.fleet.worker(slots=self.slots, wait=False)
+            self.fleet.worker("--events", slots=self.slots, wait=False)
+        if self.fleet.flower is not None and self.fleet.flower.process.poll() is not None:
+            self.fleet.start_flower()
 
     def _wake_due(self, *, all_of_them: bool = False) -> None:
         now = time.monotonic()

@@ -19,7 +19,7 @@ from pipeline.settings import Settings
 from pipeline.spec import parse
 from pipeline.states import JOB_ENDED, JobState
 from tests.distributed.books import COMMAND, OPS, ROOT
-from tests.distributed.servers import Postgres, Provider, Redis, until
+from tests.distributed.servers import Postgres, Provider, Redis, free_port, until
 from workers import control
 from workers.distributed.worker import ring_control
 from workers.ingest.find import find
@@ -30,6 +30,7 @@ from workers.outputs.job import view
 from workers.planning.context import load_context
 from workers.planning.jobs import begin_job
 from workers.runtime import Runtime
+from workers.supervise.flower import service
 
 LEASE_S = 5.0
 
@@ -83,6 +84,7 @@ class Fleet:
     lease_s: float = LEASE_S
     workers: list[Worker] = field(default_factory=list)
     others: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    flower: Worker | None = None
     _runtime: Runtime | None = None
 
     @property
@@ -134,8 +136,16 @@ class Fleet:
             ["-m", "celery", "-A", "workers.app", "worker", *arguments], wait=wait, environment=environment
         )
 
+    def start_flower(self) -> Worker:
+        """Start Flower as `octavo up` does."""
+        made = service(self.folder, broker_url=self.redis.url, port=free_port(), needs=(), environ=os.environ)
+        told = {name: value for name, value in made.env.items() if value is not None}
+        self.flower = self._start(list(made.argv[1:]), wait=False, environment=told)
+        self.workers.remove(self.flower)
+        return self.flower
+
     def _start(self, command: Sequence[str], *, wait: bool, environment: dict[str, str]) -> Worker:
-        log = self.folder / f"worker-{len(self.workers)}.log"
+        log = self.folder / f"worker-{len(list(self.folder.glob('worker-*.log')))}.log"
         with log.open("wb") as out:
             process = subprocess.Popen(
                 [sys.executable, *command], cwd=self.folder, env=self.environment(**environment),
@@ -168,7 +178,7 @@ class Fleet:
 
     def close(self) -> None:
         """End every process that was started here."""
-        for worker in self.workers:
+        for worker in [*self.workers, *([self.flower] if self.flower else [])]:
             if worker.process.poll() is None:
                 worker.send(signal.SIGCONT)
                 os.killpg(worker.pid, signal.SIGKILL)  # its own session: its pool's children end with it

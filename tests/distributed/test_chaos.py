@@ -27,11 +27,15 @@ def _job(fleet: Fleet, text: str) -> str:
     return str(until(begun, within_s=60, what="the job is begun")[0][0])
 
 
-def _disturb(fleet: Fleet, calm: bytes, text: str, seed: int, *, count: int, spacing_s: float, latency_ms: int) -> None:
+def _disturb(
+    fleet: Fleet, calm: bytes, text: str, seed: int, *, count: int, spacing_s: float, latency_ms: int, flower: bool
+) -> None:
     fleet.provider.rule("map", latency_ms=latency_ms)
     fleet.provider.rule("fold", latency_ms=latency_ms)
     for _ in range(2):
-        fleet.worker(slots=8, wait=False)
+        fleet.worker("--events", slots=8, wait=False)
+    if flower:
+        fleet.start_flower()
     job = _job(fleet, text)
     chaos = Chaos(fleet, seed)
     fleet.done(1, within_s=60)
@@ -44,11 +48,11 @@ def _disturb(fleet: Fleet, calm: bytes, text: str, seed: int, *, count: int, spa
 @pytest.mark.parametrize("seed", range(1, SHORT + 1))
 def test_a_job_ends_right_through_chaos(fleet: Fleet, calm: Callable[[str, str], bytes], seed: int) -> None:
     text = book(280)
-    _disturb(fleet, calm(WHOLE, text), text, seed, count=5, spacing_s=1.0, latency_ms=300)
+    _disturb(fleet, calm(WHOLE, text), text, seed, count=5, spacing_s=1.0, latency_ms=300, flower=seed == 1)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(100, 100 + NIGHTLY))
 def test_a_long_job_ends_right_through_long_chaos(fleet: Fleet, calm: Callable[[str, str], bytes], seed: int) -> None:
     text = book(5_000)
-    _disturb(fleet, calm(WHOLE, text), text, seed, count=18, spacing_s=4, latency_ms=200)
+    _disturb(fleet, calm(WHOLE, text), text, seed, count=18, spacing_s=4, latency_ms=200, flower=True)

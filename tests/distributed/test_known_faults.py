@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,8 +15,12 @@ from pipeline.states import JobState
 from tests.distributed.books import HEAD, MAP, ONLY_MAP, WHOLE, book
 from tests.distributed.fleet import Fleet
 from tests.distributed.servers import until
+from workers.app import app
 from workers.distributed.queues import CALL, CHEAP, QUEUES
+from workers.planning.context import load_context
+from workers.reconcile import reconcile
 from workers.tasks import run_task
+from workers.transitions import advance
 
 nightly = pytest.mark.nightly
 Calm = Callable[[str, str], bytes]
@@ -234,6 +239,57 @@ def test_a_prefork_pool_ends_when_asked_and_loses_no_lease(fleet: Fleet, calm: C
     fleet.finish(job)
     fleet.check_ended_right(job, calm(WHOLE, text))
     assert fleet.attempts("lost") == 0
+
+
+def test_processes_that_are_replaced_after_so_many_messages_lose_no_lease(fleet: Fleet, calm: Calm) -> None:
+    text = book(60)
+    job = fleet.begin(WHOLE, text)
+    parent = fleet.worker("--pool", "prefork", "--max-tasks-per-child", "12", slots=2, wait=False)
+    fleet.finish(job)
+    fleet.check_ended_right(job, calm(WHOLE, text))
+    assert fleet.attempts("lost") == 0
+    assert len(fleet.ask("SELECT DISTINCT owner FROM attempts")) > 3, "no process was replaced"
+    assert parent.process.poll() is None
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_a_host_whose_clock_is_wrong_takes_no_lease_from_others_and_loses_none(fleet: Fleet, hours: int) -> None:
+    fleet.lease_s = 1.5
+    fleet.provider.rule("map", latency_ms=2_500)  # longer than a lease: each is renewed by its own worker
+    wrong = f"import time\nreal = time.time_ns\ntime.time_ns = lambda: real() + {hours} * 3_600_000_000_000"
+    job = fleet.begin(ONLY_MAP, book(12))
+    fleet.worker(slots=2, prelude=wrong, wait=False)
+    fleet.worker(slots=2, wait=False)
+    fleet.finish(job)
+    owners = fleet.ask("SELECT DISTINCT owner FROM attempts WHERE outcome = 'done'")
+    assert len(owners) == 2, "only one of them did the work"
+    assert fleet.attempts("lost") == 0
+    assert set(fleet.provider.counts("map").values()) == {1}
+
+
+def test_two_beats_and_many_reconcilers_at_once_do_no_harm(fleet: Fleet) -> None:
+    """Each worker reconciles; nothing is done by a beat, so two of those do nothing twice."""
+    count = 200
+    job = fleet.begin(ONLY_MAP, book(count))
+    context = load_context(fleet.database, fleet.runtime.ops, job)
+    while advance(fleet.database, context):
+        pass
+    dead = "SET state = 'leased', lease_owner = 'dead', lease_until_ms = 1, epoch = 1, attempt = 1"
+    fleet.ask(f"UPDATE tasks {dead}")
+    gate = threading.Barrier(4)
+
+    def once() -> None:
+        gate.wait()
+        reconcile(fleet.database, dead=lambda _owners: (), patience=0)
+
+    reconcilers = [threading.Thread(target=once) for _ in range(4)]
+    for thread in reconcilers:
+        thread.start()
+    for thread in reconcilers:
+        thread.join()
+    assert fleet.ask("SELECT state, losses, count(*) FROM tasks GROUP BY 1, 2") == [("ready", 1, count)]
+    assert fleet.attempts("lost") == count
+    assert not app.conf.beat_schedule, "something would be done as often as there are beats"
 
 
 def test_equal_chunks_of_two_jobs_are_called_once_over_all_workers(fleet: Fleet) -> None:

@@ -180,6 +180,7 @@ def run(
     queues: Sequence[str],
     slots: int,
     pool: str,
+    max_tasks_per_child: int | None = None,
     loglevel: str = "WARNING",
     events: bool = False,
     metrics: tuple[str, int] | None = None,
@@ -191,6 +192,8 @@ def run(
     app.conf.worker_prefetch_multiplier = 1 / ahead  # one for each slot still: one that waits here waits for no other
     arguments = ["worker", f"--pool={pool}", f"--concurrency={slots * ahead}", f"--queues={','.join(queues)}"]
     arguments += [f"--loglevel={loglevel}", f"--hostname=octavo-{secrets.token_hex(3)}@%h", "--without-gossip"]
+    if max_tasks_per_child is not None:
+        arguments.append(f"--max-tasks-per-child={max_tasks_per_child}")
     # Claims, commits and messages are moved by threads that mostly wait: with Python's usual 5 ms a thread that has its
     # answer would wait longer for the interpreter than it did for the answer.
     sys.setswitchinterval(SWITCH_S)
