@@ -65,6 +65,13 @@ class TextMaker:
             raise ReadError(f"{self.name} has more than {MAX_CHARS // 1_000_000} million characters of text")
         return spot
 
+    def turn(self, start: int, *, number: int, part: int) -> None:
+        """From a character within the last block on, the text comes from another place of the source."""
+        self._starts.append(start)
+        self._part.append(part)
+        self._numbers.append(number)
+        self._elements.append("")
+
     def _write(self, text: str) -> None:
         self._pieces.append(text)
         self.length += len(text)

@@ -425,7 +425,7 @@ class _Flow:
             self._sinks.pop()
         elif frame.row is not None:
             self._rows -= 1
-            self._sinks[-1].extend(_row(frame.row, frame.row_gap))
+            self._sinks[-1].extend(table_row(frame.row, frame.row_gap))
             self._gap = gap
 
     def _changed(self, frame: _Frame, text: str) -> str:
@@ -528,7 +528,7 @@ def _placed(text: str, waiting: list[str]) -> tuple[list[tuple[int, str]], str]:
     return anchors, joined
 
 
-def _row(cells: list[list[Block]], gap: int) -> list[Block]:
+def table_row(cells: list[list[Block]], gap: int) -> list[Block]:
     """A table's row as one line; as its blocks where a cell is more than a few words."""
     blocks = [block for cell in cells for block in cell]
     if len(cells) < 2 or any(block.level for block in blocks):

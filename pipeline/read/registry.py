@@ -7,10 +7,12 @@ import re
 from pipeline.errors import EmptyError, ReadError
 from pipeline.read.archives import GzipReader, ZipReader
 from pipeline.read.containers import DOCX, EPUB, ZIP, container_type
+from pipeline.read.docx_reader import DocxReader
 from pipeline.read.epub_reader import EpubReader
 from pipeline.read.html_reader import HtmlReader
 from pipeline.read.joined import JOINED
 from pipeline.read.markdown_reader import MarkdownReader
+from pipeline.read.pdf_reader import PdfReader
 from pipeline.read.reading import Reader, Reading, ReadOptions, Source
 from pipeline.read.text import TextReader
 
@@ -148,5 +150,7 @@ register(TextReader())
 register(MarkdownReader())
 register(HtmlReader())
 register(EpubReader())
+register(DocxReader())
+register(PdfReader())
 register(GzipReader(find_type, read))
 register(ZipReader(find_type, read))
