@@ -84,6 +84,8 @@ class BodyReader:
             parse_events(stream, name, start=self._start, end=self._end, text=self._text)
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
+        if name == "w:p":
+            self._count += 1  # those that are left out too: the number is that of the element in its part
         if self._skip or name in _SKIPPED:
             self._skip += 1
             return
@@ -111,7 +113,6 @@ class BodyReader:
 
     def _p(self, attributes: dict[str, str]) -> None:
         del attributes
-        self._count += 1
         self._open.append(_Open(self._count))
 
     def _p_end(self) -> None:
@@ -213,8 +214,9 @@ class BodyReader:
 
     def _picture(self, attributes: dict[str, str]) -> None:
         described = " ".join(attributes.get("descr", "").split())
-        if described:
-            self._add(f" [{described}] ")
+        if described and self._open:
+            before = self._open[-1].parts
+            self._add(f"{' ' if before and before[-1][-1:].isalnum() else ''}[{described}]")
 
     def _rt(self, attributes: dict[str, str]) -> None:
         del attributes

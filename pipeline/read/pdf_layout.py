@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import median
 
@@ -18,14 +18,19 @@ from pipeline.read.pdf_lines import Line
 _EDGE_ROWS = 2  # rows at the top and at the bottom of a page that may be running heads
 _SAME_ROW = 0.4  # of a line's height: lines whose baselines are no further apart stand beside each other
 _REPEATS = 3  # pages on which a head comes again
+_APART = 1.6  # of a line's height: how far a second row of a head stands from the text
 _BAND = 4.0  # points: heads of different pages at one height
 _NUMBER = re.compile(r"\W*(?:page\s+)?(?:\d{1,5}|[ivxlcdm]{1,8})(?:\s*(?:/|of)\s*\d{1,5})?\W*", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
-_ITEM = re.compile(r"(?:[•‣◦▪●○■□–—*]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s")
+_ITEM = re.compile(r"(?:[-•‣◦▪●○■□–—*]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s")
 _NOTE = re.compile(r"(?:\d{1,3}|[*†‡§¹²³⁴⁵⁶⁷⁸⁹])\W?\s*\S")
 _SENTENCE_END = frozenset('.!?。！？…:：;”"’」』）)')
 _WIDE = re.compile(r"[\u2e80-\u303f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_MARK = re.compile(r"\d{1,3}|[*†‡§]{1,3}")
+_SMALL_MARK = 0.85  # of the text's height: the mark of a note
+_RAISED = 0.7  # of a line's height: how far a mark stands above its line
+_SHOWS = 20  # distances that are the same, so that they are the document's
 _SMALL = 0.9  # of the body's height: notes are set smaller
 _GAP = 1.35  # of the usual distance of lines: a wider one ends a paragraph
 _WIDE_GAP = 2.2  # up to here, a sentence that has not ended may go on
@@ -68,14 +73,15 @@ def layout(lines: Sequence[Line]) -> Layout:
     for line in lines:
         weights[round(line.height * 2) / 2] += len(line.text)
     body = weights.most_common(1)[0][0] if weights else 1.0
-    joiner = _Joiner(body, _words(lines))
+    leading = _leading(pages, body)
+    joiner = _Joiner(body, _words(lines), leading)
     notes: list[tuple[int, Paragraph]] = []
     for number in sorted(pages):
-        kept = [line for line in pages[number] if id(line) not in heads]
+        kept = _with_marks([line for line in pages[number] if id(line) not in heads])
         text, small = _without_notes(kept, body)
         joiner.page(text)
         if small:
-            apart = _Joiner(body, joiner.words)
+            apart = _Joiner(body, joiner.words, None)
             apart.page(small)
             notes.extend((len(joiner.paragraphs), paragraph) for paragraph in apart.paragraphs)
     return Layout(paragraphs=joiner.paragraphs, notes=notes, heads=len(heads), body=body)
@@ -92,6 +98,22 @@ def _rows(lines: Iterable[Line]) -> list[list[Line]]:
     return rows
 
 
+def _gaps(lines: Iterable[Line]) -> list[float]:
+    """The distances of lines that follow each other closely."""
+    return [one.y - two.y for one, two in pairwise(lines) if 0 < one.y - two.y < 3 * one.height]
+
+
+def _leading(pages: dict[int, list[Line]], body: float) -> float | None:
+    """The distance that most lines of the text keep; None where too few show one. A page may be all table."""
+    counts: Counter[float] = Counter()
+    for lines in pages.values():
+        sized = [line for line in lines if abs(line.height - body) <= _SIZES * body]
+        counts.update(round(gap * 2) / 2 for gap in _gaps(sized))
+    if not counts or counts.most_common(1)[0][1] < _SHOWS:
+        return None
+    return counts.most_common(1)[0][0]
+
+
 def _running_heads(pages: dict[int, list[Line]]) -> set[int]:
     """Identities of the lines at the edges of pages that come again, number aside, and of page numbers."""
     edges: list[tuple[Line, tuple[str, int, int]]] = []
@@ -103,6 +125,9 @@ def _running_heads(pages: dict[int, list[Line]]) -> set[int]:
             continue
         for side, chosen in (("top", rows[:_EDGE_ROWS]), ("bottom", rows[-_EDGE_ROWS:])):
             for depth, row in enumerate(chosen if side == "top" else reversed(chosen)):
+                inner = rows[depth + 1] if side == "top" else rows[-depth - 2]
+                if depth and abs(row[0].y - inner[0].y) < _APART * row[0].height:
+                    break  # it stands as close to the text as a line of it
                 for line in row:
                     edges.append((line, (side, depth, round(line.y / _BAND))))
                     texts[side, _key(line.text)].add(line.page)
@@ -129,6 +154,27 @@ def _key(text: str) -> str:
     return _DIGITS.sub("#", text.casefold())
 
 
+def _with_marks(lines: list[Line]) -> list[Line]:
+    """The marks of notes, raised and so lines of their own, joined with the line that they stand before or behind."""
+    kept: list[Line] = []
+    mark: Line | None = None
+    for line in lines:
+        if mark is not None:
+            is_before = abs(mark.y - line.y) <= _RAISED * line.height and mark.right <= line.left + line.height
+            if is_before and mark.height < line.height:
+                line = replace(line, text=f"{mark.text} {line.text}", left=mark.left)
+            elif kept:
+                kept[-1] = replace(kept[-1], text=f"{kept[-1].text}[{mark.text}]")
+            mark = None
+        if kept and _MARK.fullmatch(line.text) and line.height <= _SMALL_MARK * kept[-1].height:
+            mark = line
+        else:
+            kept.append(line)
+    if mark is not None:
+        kept[-1] = replace(kept[-1], text=f"{kept[-1].text}[{mark.text}]")
+    return kept
+
+
 def _without_notes(lines: list[Line], body: float) -> tuple[list[Line], list[Line]]:
     """A page's lines, and those at its foot that are set smaller and begin like a note."""
     begin = len(lines)
@@ -151,8 +197,9 @@ def _words(lines: Iterable[Line]) -> set[str]:
 
 
 class _Joiner:
-    def __init__(self, body: float, words: set[str]) -> None:
+    def __init__(self, body: float, words: set[str], leading: float | None) -> None:
         self._body = body
+        self._leading = leading  # of the whole document; None: each page's own
         self.words = words
         self.paragraphs: list[Paragraph] = []
         self._before: Line | None = None
@@ -161,8 +208,8 @@ class _Joiner:
         """Add the lines of the next page."""
         if not lines:
             return
-        gaps = [one.y - two.y for one, two in pairwise(lines) if 0 < one.y - two.y < 3 * one.height]
-        leading = median(gaps) if gaps else self._body * 1.2
+        gaps = _gaps(lines)
+        leading = self._leading or (median(gaps) if gaps else self._body * 1.2)
         left, right = _column(lines)
         rights = _edges(lines, leading, left, right)
         is_contents = sum(line.has_leader for line in lines) * 2 >= len(lines) >= 4

@@ -17,7 +17,9 @@ from pipeline.errors import ReadError
 
 MAX_PAGES = 50_000
 MAX_PAGE_CHARS = 2_000_000
-_HYPHENS = ("\x02", "\xad", "\ufffe")  # what PDFium gives for the hyphen of a word that goes on in the next line
+# What PDFium gives for the hyphen of a word that goes on in the next line, which it then gives as the same line.
+_HYPHENS = (0x02, 0xFFFE)
+_LINE_ENDS = (10, 13, *_HYPHENS)
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
 _LEADER = re.compile(r"(?:\s?[.·‧…]){4,}\s*")
 _SPACES = re.compile(r"[ \t\u00a0]+")
@@ -151,9 +153,10 @@ def _lines(raw: ctypes.c_void_p, number: int) -> Iterator[Line]:
     points = [unicode_at(raw, index) for index in range(count)]
     begin = 0
     for index in range(count + 1):
-        if index == count or points[index] in (10, 13):
+        if index == count or points[index] in _LINE_ENDS:
             line = _line(raw, number, points, begin, index)
             if line is not None:
+                line.breaks_word = index < count and points[index] in _HYPHENS
                 yield line
             begin = index + 1
 
@@ -169,11 +172,7 @@ def _line(raw: ctypes.c_void_p, number: int, points: list[int], begin: int, end:
     if not text.isascii():
         # Halves of surrogate pairs come one by one; a half alone is no character.
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    breaks_word = text.endswith(_HYPHENS)
-    for hyphen in _HYPHENS:
-        text = text.replace(hyphen, "" if hyphen == "\xad" else "-") if hyphen in text else text
-    if breaks_word:
-        text = text.removesuffix("-")
+    text = text.replace("\u00ad", "")
     has_leader = bool(_LEADER.search(text))
     text = _SPACES.sub(" ", _LEADER.sub(" … ", text) if has_leader else text).strip()
     if not text:
@@ -188,7 +187,6 @@ def _line(raw: ctypes.c_void_p, number: int, points: list[int], begin: int, end:
         right=right,
         y=_baseline(raw, begin, bottom),
         height=max(1.0, sizes[1]),  # of three, for a line may begin or end with a note's mark or a formula
-        breaks_word=breaks_word,
         has_leader=has_leader,
     )
 

@@ -23,7 +23,9 @@ MAX_BYTES = 256 << 20
 _LISTED = 8
 _NO_TEXT = 8  # characters a page of pictures may have: its number
 _LARGER = 1.15  # than the body: a heading
+_TITLE = 1.4  # of the body: the title on a first page
 _LONGEST = 200
+_MOST_HEADINGS = 0.25  # of all characters
 _NO_TITLE = re.compile(r"untitled.*|microsoft word.*|.*\.(?:docx?|pdf|tex|dvi|indd|qxd)", re.IGNORECASE)
 _NO_LETTERS = re.compile(r"[\W_]+")
 
@@ -57,7 +59,7 @@ class PdfReader:
         if notes and marks:
             marks.append(Mark(start=notes[0].start, line=notes[0].line, depth=0, kind=SectionKind.NOTES, title="Notes",
                               is_leaf=True))  # fmt: skip
-        title = "" if _NO_TITLE.fullmatch(found.title) else found.title
+        title = found.title if found.title and not _NO_TITLE.fullmatch(found.title) else _largest(pages)
         structure = structure_from(maker, marks, title or None)
         return maker.reading(self, structure, encoding="utf-8", digest=digest, warnings=_warnings(found, pages),
                              authors=[found.author] if found.author else [])  # fmt: skip
@@ -160,14 +162,21 @@ def _larger(pages: Layout, spots: Sequence[Spot]) -> list[tuple[Spot, int, str]]
         and not paragraph.is_contents
         and any(char.isalpha() for char in paragraph.text)
     ]
-    if len(chosen) < 2 or len(chosen) * 3 > len(pages.paragraphs):
+    large = sum(len(pages.paragraphs[index].text) for index, _ in chosen)
+    if len(chosen) < 2 or large > _MOST_HEADINGS * sum(len(paragraph.text) for paragraph in pages.paragraphs):
         return []
-    # A size that stands once, before all others, is the title's.
     sizes = Counter(size for _, size in chosen)
     levels = {size: level for level, size in enumerate(sorted(sizes, reverse=True), 1)}
     return [
         (spots[index], min(levels[size], 6), " ".join(pages.paragraphs[index].text.split())) for index, size in chosen
     ]
+
+
+def _largest(pages: Layout) -> str:
+    """The largest short line at the top of the first page, where it is much larger than the text; else ""."""
+    first = [one for one in pages.paragraphs[:4] if one.page == pages.paragraphs[0].page and len(one.text) <= _LONGEST]
+    best = max(first, key=lambda one: one.height, default=None)
+    return " ".join(best.text.split()) if best is not None and best.height >= _TITLE * pages.body else ""
 
 
 def _with_contents(
