@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from pipeline.errors import ReadError
+from pipeline.errors import EmptyError, ReadError
 from pipeline.read.places import PlaceKind, Places
 from pipeline.read.reading import Reader, Reading, ReadWarning, SectionKind, Source
 from pipeline.read.scan import Scanner
@@ -90,9 +90,9 @@ class TextMaker:
         self._held = 0
 
     def finish(self) -> None:
-        """End the text with a line feed. Raises ReadError when there is none."""
+        """End the text with a line feed. Raises EmptyError when there is none."""
         if not self.length:
-            raise ReadError(f"{self.name} is empty: there is no text in it")
+            raise EmptyError(f"{self.name} is empty: there is no text in it")
         self._write("\n")
         self._seal()
         self.scanner.finish()

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from pipeline.errors import EmptyError, ReadError
+from pipeline.read.places import PlaceKind, Places
 from pipeline.read.reading import LineEnding, Reading, ReadOptions, ReadWarning, Section, SectionKind, Source
 from pipeline.read.scan import Scanner
 from pipeline.read.structure import PartStart, structure_of
@@ -81,6 +82,7 @@ def read_joined(name: str, parts: Sequence[Part], options: ReadOptions, read: Re
         line_count=line_count,
         sections=structure.sections,
         line_endings=_line_endings(placed),
+        places=_places(placed),
         warnings=(*warnings, *(_moved(one, warning) for one in placed for warning in _own(one, scanner)),
                   *structure.warnings),
         blocks=lambda: _joined_blocks([one.reading for one in placed]),
@@ -165,6 +167,27 @@ def _line_endings(placed: Sequence[_Placed]) -> tuple[LineEnding, ...]:
             if not runs or runs[-1].width != run.width:
                 runs.append(LineEnding(first_line=one.line + run.first_line - 1, width=run.width))
     return tuple(runs)
+
+
+def _places(placed: Sequence[_Placed]) -> Places | None:
+    """The way back to file and line; of formats with places of their own, those of each part. None of a mixture."""
+    names = tuple(one.part.name for one in placed)
+    inner = [one.reading.places for one in placed]
+    if not any(inner):
+        return Places(kind=PlaceKind.FILE, parts=names, starts=[one.start for one in placed],
+                      part=range(len(placed)), numbers=[one.line - 1 for one in placed],
+                      elements=[""] * len(placed))  # fmt: skip
+    lines = [places for places in inner if places is not None and places.kind is PlaceKind.LINE]
+    if len(lines) < len(placed):
+        return None
+    return Places(
+        kind=PlaceKind.ITEM,
+        parts=names,
+        starts=[one.start + start for one, places in zip(placed, lines, strict=True) for start in places.starts],
+        part=[number for number, places in enumerate(lines) for _ in places.starts],
+        numbers=[number for places in lines for number in places.numbers],
+        elements=[element for places in lines for element in places.elements],
+    )
 
 
 def _own(one: _Placed, scanner: Scanner | None) -> Iterator[ReadWarning]:

@@ -15,6 +15,7 @@ class PlaceKind(StrEnum):
     ITEM = "item"  # of an EPUB: the spine item's path in the container, the line in it, and the element
     LINE = "line"  # of an HTML page: the line, and the element
     PARAGRAPH = "paragraph"  # of a DOCX: the part, and the number of the w:p in it
+    FILE = "file"  # of a book in several text files: the file, and the line in it
     PAGE = "page"  # of a PDF: the number of the page from 1, and its label where that is another
 
 
@@ -34,14 +35,17 @@ class Place:
             return {"page": self.number, **label}
         if self.kind is PlaceKind.PARAGRAPH:
             return {"item": self.part, "paragraph": self.number}
-        item = {"item": self.part} if self.kind is PlaceKind.ITEM else {}
+        item = {} if self.kind is PlaceKind.LINE else {"item": self.part}
         element = {"element": self.element} if self.element else {}
         return {**item, "line": self.number, **element}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Places:
-    """The places of a whole text, by the offset at which each block begins. All columns are of one length."""
+    """The places of a whole text, by the offset at which each block begins. All columns are of one length.
+
+    Of files, a block is a whole file, and its number is how many lines of the text stand before it.
+    """
 
     kind: PlaceKind
     parts: tuple[str, ...]  # the names that `part` counts in
@@ -50,15 +54,19 @@ class Places:
     numbers: Sequence[int]
     elements: Sequence[str]
 
-    def at(self, offset: int) -> Place | None:
-        """The place of the block that holds a character; that of the first block for what stands before it."""
+    def at(self, offset: int, line: int = 1) -> Place | None:
+        """The place of the block that holds a character; that of the first block for what stands before it.
+
+        `line` is the text's line that the character stands on.
+        """
         if not self.starts:
             return None
         found = max(0, bisect_right(self.starts, offset) - 1)
+        number = self.numbers[found]
         return Place(
             kind=self.kind,
             part=self.parts[self.part[found]],
-            number=self.numbers[found],
+            number=max(1, line - number) if self.kind is PlaceKind.FILE else number,
             element=self.elements[found],
         )
 

@@ -20,7 +20,9 @@ from pipeline.read.sources import FileSource
 
 # In a folder, files of these names are looked at; what they are is decided by their content. A file that is named
 # itself is always looked at.
-TEXT_SUFFIXES = {".txt", ".text", ".md", ".markdown", ".mkd", ".epub", ".html", ".htm", ".xhtml", ".gz", ".zip"}
+TEXT_SUFFIXES = {".txt", ".text", ".md", ".markdown", ".mkd", ".gz", ".zip"} | {
+    ".epub", ".html", ".htm", ".xhtml", ".docx", ".pdf"
+}  # fmt: skip
 STDIN = "-"
 _PIECES = re.compile(rf"([0-9０-９]+|第[{HAN_NUMERAL}]+|/)")
 

@@ -143,8 +143,8 @@ class Citer:
         # The last character decides, not the place after it: a span that ends with a line feed ends on that line.
         last = line + text.count("\n", start, max(start, end - 1))
         places = self._places_of(place.member)
-        source = places.at(first + start) if places else None
-        source_end = places.at(first + max(start, end - 1)) if places else None
+        source = places.at(first + start, line) if places else None
+        source_end = places.at(first + max(start, end - 1), last) if places else None
         return Citation(
             member=place.member,
             section=self._sections[id(place.member)].at(first + start),
@@ -158,10 +158,10 @@ class Citer:
             source_end=None if source_end == source else source_end,
         )
 
-    def source_at(self, member: Member, offset: int) -> dict[str, Json]:
-        """`{source: …}` of a character, where the format has places of its own."""
+    def source_at(self, member: Member, offset: int, line: int) -> dict[str, Json]:
+        """`{source: …}` of a character on a line, where the format has places of its own."""
         places = self._places_of(member)
-        found = places.at(offset) if places else None
+        found = places.at(offset, line) if places else None
         return {"source": found.named()} if found else {}
 
     def _places_of(self, member: Member) -> Places | None:

@@ -119,7 +119,7 @@ def _headline(folded: Folded, member: Member, section: Section, ref: Ref) -> dic
         "title": section.title,
         "level": section.level,
         "start_line": section.start_line,
-        **folded.citer.source_at(member, section.start),
+        **folded.citer.source_at(member, section.start, section.start_line),
         "end_line": section.end_line,
         "text": joined([text for text, _ in found]),
         "terms": output.get("terms", []),
@@ -153,7 +153,7 @@ def _chapter(folded: Folded, member: Member, section: Section, ref: Ref) -> dict
         "title": section.title,
         "level": section.level,
         "start_line": section.start_line,
-        **folded.citer.source_at(member, section.start),
+        **folded.citer.source_at(member, section.start, section.start_line),
         "text": joined([text for text, _ in found]),
         "citations": [folded.view.style(item) for _, citations in found for item in citations],
     }

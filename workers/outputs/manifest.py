@@ -76,8 +76,8 @@ def _names(document: Document, revision: Revision) -> dict[str, Json]:
     }
 
 
-def _source(sources: Places | None, offset: int) -> dict[str, Json]:
-    found = sources.at(offset) if sources else None
+def _source(sources: Places | None, offset: int, line: int) -> dict[str, Json]:
+    found = sources.at(offset, line) if sources else None
     return {"source": found.named()} if found else {}
 
 
@@ -91,7 +91,7 @@ def _section(section: Section, sources: Places | None) -> dict[str, Json]:
         "end_line": section.end_line,
         "start": section.start,
         "end": section.end,
-        **_source(sources, section.start),
+        **_source(sources, section.start, section.start_line),
     }
 
 
@@ -114,7 +114,7 @@ def chunk_rows(
         texts = rows.contents.texts([chunk.content_sha256 for chunk in by_page[place.page_id]])
         for chunk in by_page[place.page_id]:
             row = _chunk(chunk, place, finder, ordinal, texts[chunk.content_sha256])
-            row |= _source(sources, row["start"])
+            row |= _source(sources, row["start"], row["start_line"])
             if canonical:
                 row.pop("id")
             if text:

@@ -29,7 +29,7 @@ OUTCOMES: dict[str, int | str] = {
     "bom_only_utf16le.txt": "is empty",
     "bom_only_utf32be.txt": "is empty",
     "whitespace_only.txt": "is empty",
-    "pdf_disguised.txt": "is a PDF, which",
+    "pdf_disguised.txt": "is a damaged PDF",
     "json_surrogates.jsonl": 0,
     "double_encoded_mojibake.txt": 0,
     "utf16le_odd_length.txt": 2,

@@ -147,7 +147,7 @@ def test_the_main_part_is_where_the_package_says(read_bytes: Read) -> None:
     ("data", "message"),
     [
         (docx(""), "is empty"),
-        (docx(p("x")).replace(b"word/document.xml", b"word/documenu.xml"), "ZIP archive"),
+        (docx(p("x")).replace(b"word/document.xml", b"word/documenu.xml"), "holds no text"),
         (docx("<w:p>"), "its XML is not well formed"),
         (docx(p("x"), {"word/document.xml": "x"}, main="word/other.xml")[:300], "damaged ZIP archive"),
         (docx(p("\0")), "its XML is not well formed"),

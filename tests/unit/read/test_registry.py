@@ -13,6 +13,9 @@ from pipeline.errors import ReadError
 from pipeline.read.reading import Reading, ReadOptions, Source
 from pipeline.read.registry import find_type, media_type_of, read, reader_for, register
 from pipeline.read.sources import BytesSource
+from tests.unit.read.docxs import docx, p
+from tests.unit.read.epubs import epub, page
+from tests.unit.read.pdfs import column, pdf
 
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 Read = Callable[..., Reading]
@@ -65,6 +68,24 @@ def test_the_content_decides_before_the_name(name: str, head: bytes, media_type:
 )  # fmt: skip
 def test_a_container_is_known_by_what_is_in_it(data: bytes, media_type: str) -> None:
     assert find_type(BytesSource("a.bin", data)) == media_type
+
+
+@pytest.mark.parametrize(
+    ("data", "media_type"),
+    [
+        (page("<p>words</p>").encode(), "text/html"),
+        (epub({"a.xhtml": page("<p>words</p>")}), "application/epub+zip"),
+        (docx(p("words")), DOCX),
+        (pdf([column(["some words that are long enough for a page"])]), "application/pdf"),
+        (b"words", "text/plain"),
+    ],
+    ids=["html", "epub", "docx", "pdf", "text"],
+)
+@pytest.mark.parametrize("name", ["a.epub", "a.docx", "a.pdf", "a.txt", "a.gz", "a"])
+def test_a_decoy_name_is_read_by_content(data: bytes, media_type: str, name: str, read_bytes: Read) -> None:
+    reading = read_bytes(data, name=name)
+    assert reading.media_type == media_type
+    assert "words" in "".join(reading.blocks())
 
 
 @pytest.mark.parametrize(
