@@ -1,6 +1,6 @@
 """Octavo: a chunk-native durable job pipeline for huge documents."""
 
-from pipeline.ops.decorators import map_op, reduce_op
+from pipeline.ops.decorators import map_op, prompt_op, reduce_op
 from pipeline.ops.values import OpOutput, Span
 from pipeline.retry import PermanentError, ProviderDownError, RateLimitedError
 
@@ -11,5 +11,6 @@ __all__ = [
     "RateLimitedError",
     "Span",
     "map_op",
+    "prompt_op",
     "reduce_op",
 ]

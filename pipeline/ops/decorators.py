@@ -8,9 +8,14 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from pydantic import BaseModel, ValidationError
+
 from pipeline import canonical
 from pipeline.errors import PipelineError
+from pipeline.models.errors import fault
+from pipeline.ops.asking import Ask, Material
 from pipeline.ops.kinds import FoldOp, MapOp, MergeOp, Op, Params, Part
+from pipeline.ops.llm.others import checked_quotes
 from pipeline.ops.values import Json, OpOutput
 
 MARK = "__octavo_op__"
@@ -172,4 +177,61 @@ def _source(function: Callable[..., Any]) -> str:
         raise PipelineError(
             f"The source of op {getattr(function, '__name__', function)!r} can not be found",
             hint="give the op a version= of its own",
+        ) from error
+
+
+def prompt_op(
+    *,
+    prompt: str,
+    schema: Any = None,
+    name: str | None = None,
+    version: int | str | None = None,
+    join: Callable[[list[Json]], Json] | None = None,
+) -> Callable[[F], F]:
+    """Make a function an op over chunks that a language model answers: it takes the answer, and gives what is kept.
+
+    `prompt` is a template that sees `text` and the function's settings (its parameters after the first). `schema` is
+    the JSON schema of the answer, or a pydantic model, whose instance the function then gets; without one it gets text.
+    Quotes in the answer are checked as those of op `prompt` are, unless the function gives an OpOutput of its own.
+    `join` puts the kept values of an input that had to be split together; without it such an input is a hole.
+    """
+
+    def mark(function: F) -> F:
+        identity = name or function.__name__
+        defaults = _defaults(function)
+        model = schema if isinstance(schema, type) and issubclass(schema, BaseModel) else None
+
+        def finish(answer: Json, material: Material) -> OpOutput:
+            given = answer if model is None else _modelled(model, answer)
+            kept = function(given, **material.params)
+            if isinstance(kept, BaseModel):
+                kept = kept.model_dump(mode="json")
+            return kept if isinstance(kept, OpOutput) else checked_quotes(kept, material)
+
+        def joined(outputs: Sequence[OpOutput]) -> OpOutput:
+            assert join is not None
+            return OpOutput(value=join([output.value for output in outputs]))
+
+        ask = Ask(
+            prompt=prompt,
+            schema=schema if model is None else model.model_json_schema(),
+            finish=finish,
+            join=joined if join is not None else None,
+            version=_version(function, version, *([join] if join is not None else [])),
+        )
+        op = MapOp(name=identity, version=_version(function, version), defaults=defaults, ask=ask)
+        setattr(function, MARK, op)
+        return function
+
+    return mark
+
+
+def _modelled(model: type[BaseModel], answer: Json) -> BaseModel:
+    try:
+        return model.model_validate(answer)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = "/".join(str(part) for part in first["loc"]) or "its top"
+        raise fault(
+            "invalid_output", f"The answer does not fit {model.__name__} at {where}: {first['type']}"
         ) from error

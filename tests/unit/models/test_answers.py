@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import PipelineError
@@ -52,6 +52,7 @@ def test_what_the_schema_does_not_allow_is_no_answer(answer: str) -> None:
     assert code(answer) == "invalid_output"
 
 
+@settings(deadline=None)
 @given(st.integers(1, len(TEXT) - 1))
 def test_json_that_was_cut_off_is_never_completed(cut: int) -> None:
     for schema in (SCHEMA, ANY, {}):
@@ -70,6 +71,7 @@ def test_an_error_tells_the_place_and_the_rule_and_not_the_text() -> None:
     assert raised.value.message == "The answer does not fit the schema at items/1: rule type"
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_no_answer_makes_the_reader_fail_otherwise_than_by_a_named_error(answer: str) -> None:
     try:

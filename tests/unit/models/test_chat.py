@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from pipeline.errors import PipelineError
 from pipeline.models.llm.chat import ChatModel, ChatProfile
@@ -15,6 +17,7 @@ from pipeline.models.llm.engine import Ask, Completion
 from pipeline.models.llm.tokens import EstimatedCounter
 from pipeline.models.protocol import OwnPrompt, Request
 from pipeline.ops.builtin import EXTRACT, FOLD_SUMMARY, OUTLINE, SUMMARIZE
+from pipeline.ops.decorators import ops_of, prompt_op
 from pipeline.ops.kinds import FoldOp, MapOp
 from pipeline.ops.llm.others import CLASSIFY, PROMPT, TRANSLATE
 from pipeline.retry import CallError
@@ -277,3 +280,34 @@ def test_what_is_sent_holds_every_setting_that_changes_answers() -> None:
     assert chat(engine, sampling={"seed": 1, "top_p": 0.5}).sends(SUMMARIZE, SUMMARIZE.defaults, step).params[
         "sampling"
     ] == {"max_tokens": 500, "seed": 7, "top_p": 0.5}  # type: ignore[union-attr]
+
+
+class Ship(BaseModel):
+    ship: str
+    quote: str
+
+
+class Ships(BaseModel):
+    items: list[Ship]
+
+
+def test_an_op_of_ones_own_declares_a_pydantic_model_and_gets_its_instance() -> None:
+    @prompt_op(prompt="Name the {{ kind }} in {{ text }}", schema=Ships, version=1)
+    def ships(answer: Ships, kind: str = "ships") -> Ships:
+        return Ships(items=[Ship(ship=f"{kind}: {item.ship}", quote=item.quote) for item in answer.items])
+
+    (op,) = ops_of(_module(ships))
+    assert isinstance(op, MapOp)
+    engine = Scripted('{"items": [{"ship": "a ferry", "quote": "the ferry"}]}')
+    output = ask(chat(engine), op, params={"kind": "boats"}).output
+    assert "Name the boats in BOOK TEXT" in engine.asked[0].messages[1].content
+    assert output.value == {"items": [{"ship": "boats: a ferry", "quote": "the ferry", "verified": True}]}
+    with pytest.raises(CallError, match="does not fit"):
+        ask(chat(Scripted('{"items": [{"ship": 1}]}')), op)
+
+
+def _module(*functions: object) -> ModuleType:
+    made = ModuleType("made")
+    for number, function in enumerate(functions):
+        setattr(made, f"op{number}", function)
+    return made

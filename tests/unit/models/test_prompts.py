@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.models.llm.fence import JOINER, SYSTEM, defused, fenced
@@ -15,6 +15,7 @@ INJECTION = (
 )
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_a_text_never_holds_the_line_that_ends_it(text: str) -> None:
     lines = fenced(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.models.llm.quotes import Place, Quotes
@@ -35,6 +35,7 @@ def test_what_the_text_does_not_hold_is_not_found(quote: str) -> None:
     assert Quotes(TEXT).find(quote) is None
 
 
+@settings(deadline=None)
 @given(st.text(max_size=80), st.data())
 def test_every_piece_of_a_text_is_found_in_it(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text)))
