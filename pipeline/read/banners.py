@@ -12,17 +12,17 @@ from enum import StrEnum
 
 MAX_BANNER = 240  # characters
 
-# Every banner holds one of these; they are looked for by `str.find`, which costs next to nothing.
-_HINTS = (
-    "www.", "http", ".com", ".net", ".org", ".cc", "Sponsored", "stolen", "uthor's note", "uthor’s note",
-    "uthor's Note", "uthor’s Note", "UTHOR'S NOTE", "ranslator's note", "ranslator’s note", "ranslator's Note",
-    "ranslator’s Note", "PS: ", "P.S. ", "A/N", "T/N", "on Amazon",
+# How a banner's line can begin, for the scanner; what comes behind the address of a site is found by the address.
+STARTS = (
+    r"Sponsored c|T(?:his (?:content|chapter|story|narrative|tale) |/N|ranslator's )|If you |Read |[Pp]\.?[Ss]\.?[:： ]"
+    r"|A(?:/N|uthor's )|[(\[](?i:author|translator|editor|tl|a/n|t/n)"
+)
+STARTS_EASTERN = (
+    "手机用户", "手機用戶", "最新章", "天才一秒", "一秒记住", "本章未完", "作者的话", "作者有话", "作者留言", "题外话",
+    "章节错误", "请记住", "请收藏", "请大家", "求月票", "求推荐", "跪求", "笔趣", "筆趣",
 )  # fmt: skip
-_HINTS_EASTERN = (
-    "月票", "推荐票", "推薦票", "求订阅", "求收藏", "手机用户", "手機用戶", "本章未完", "章节错误", "最新章节",
-    "最新章節", "更新最快", "最快更新", "收藏本站", "秒记住", "首发域名", "无弹窗", "作者的话", "作者有话", "题外话",
-    "书友", "打赏",
-)  # fmt: skip
+# Few, for each is looked for in every book by `str.find`.
+_ADDRESSES = ("www.", "http")
 _ADDRESS = (
     r"(?:https?://|www\.|(?:[A-Za-z0-9-]{2,30}\.)+(?:com|net|org|cc|la|info|me|tv|invalid|xyz|top|vip|site|io|co|cn)"
     r"(?![A-Za-z0-9]))"
@@ -74,13 +74,13 @@ def banner_of(line: str) -> Banner | None:
     return Banner.SITE if _SITE.fullmatch(line) else None
 
 
-def lines_with_hints(text: str, begin: int, end: int) -> Iterator[int]:
-    """Indices of the line ends before lines, from `begin` on and within `end`, that may be banners. Linear."""
-    for hint in _HINTS if text.isascii() else _HINTS + _HINTS_EASTERN:
-        place = text.find(hint, begin, end)
+def lines_with_addresses(text: str, begin: int, end: int) -> Iterator[int]:
+    """Indices of the line ends before lines, from `begin` on and within `end`, that hold an address. Linear."""
+    for address in _ADDRESSES:
+        place = text.find(address, begin, end)
         while place >= 0:
             line = text.rfind("\n", max(begin, place - MAX_BANNER), place)
             if line >= 0:
                 yield line
             after = text.find("\n", place, end)
-            place = text.find(hint, after, end) if after >= 0 else -1
+            place = text.find(address, after, end) if after >= 0 else -1

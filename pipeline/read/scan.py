@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from pipeline.read.banners import Banner, banner_of, lines_with_hints
+from pipeline.read import banners
+from pipeline.read.banners import Banner, banner_of, lines_with_addresses
 from pipeline.read.boilerplate import LEGEND_STARTS, MARKER_STARTS, Marker, marker_of
 from pipeline.read.chapter_words import CONTENTS_WORDS, EASTERN_NAMES, SURAH, WESTERN_NAMES
 from pipeline.read.chapters import MAX_LINE, Heading, heading_of
@@ -55,23 +56,34 @@ _UNIT_STARTS_HANGUL = ("에피소드", "챕터")
 _ASCII_NAMES = tuple(name for name in WESTERN_NAMES + CONTENTS_WORDS if name.isascii())
 _OTHER_NAMES = tuple(name for name in WESTERN_NAMES + CONTENTS_WORDS if not name.isascii())
 _STARTS_ASCII = re.compile(
-    rf"\n{_INDENT}(?=[A-Z0-9*c])(?:{_cases(_UNIT_STARTS + _ASCII_NAMES)}|chapter |\d{{1,4}}[.)]?[ \t]*(?=\n)"
+    rf"\n{_INDENT}(?=[A-Z0-9*cp(\[])(?:{_cases(_UNIT_STARTS + _ASCII_NAMES)}|chapter |\d{{1,4}}[.)]?[ \t]*(?=\n)"
     rf"|[IVXLC]{{1,8}}\.?[ \t]*(?=\n)|(?:[1-3] )?[A-Z][a-z]+ (?:[a-z]{{2,3}} [A-Z][a-z]+ )?\d{{1,3}}[ \t]*(?=\n)"
-    rf"|{MARKER_STARTS})"
+    rf"|{MARKER_STARTS}|{banners.STARTS})"
 )
 _OPENERS = "【[（(《〈「『［"
 _FIRST_CHARS = "".join(
     sorted(
-        {word[0] for word in (*EASTERN_NAMES, *_OTHER_NAMES, *_UNIT_STARTS_CYRILLIC, *_UNIT_STARTS_HANGUL, SURAH)}
+        {
+            word[0]
+            for word in (
+                *EASTERN_NAMES,
+                *_OTHER_NAMES,
+                *_UNIT_STARTS_CYRILLIC,
+                *_UNIT_STARTS_HANGUL,
+                *banners.STARTS_EASTERN,
+                SURAH,
+            )
+        }
         | set("正第제卷章回巻底上中下前後后そ其")
     )
 )
+_EASTERN_WORDS = "|".join(map(re.escape, (*EASTERN_NAMES, *banners.STARTS_EASTERN)))
 _STARTS_OTHER = re.compile(
     rf"\n{_INDENT}(?=[{re.escape(_OPENERS)}{_FIRST_CHARS}{_FIRST_CHARS.upper()}{HAN_NUMERAL}])"
     rf"(?:[{re.escape(_OPENERS)}]?[ \u3000]*(?:正文[ \u3000]*)?[第제][ \u3000]*[{HAN_NUMERAL}{HANGUL_NUMERAL}]"
     rf"|[卷章回巻][ \u3000]*[之のノ]?[ \u3000]*[{HAN_NUMERAL}]|[【「]?[上中下前後后][巻卷編编篇部册冊](?![^】」\s:：])"
     rf"|[{HAN_NUMERAL}]{{1,12}} ?[화장회막권부편章話话回幕][\s.．:：、·—–)）-]|(?:その|其[の之ノ])[{HAN_NUMERAL}]"
-    rf"|{'|'.join(_UNIT_STARTS_HANGUL)}|[【\[（(]?(?:{'|'.join(map(re.escape, EASTERN_NAMES))})"
+    rf"|{'|'.join(_UNIT_STARTS_HANGUL)}|[【\[（(]?(?:{_EASTERN_WORDS})"
     rf"|［＃|[（(]?[{HAN_NUMERAL}]{{1,6}}[)）]?[．、。.]?[ \u3000]*(?=\n)|底本：|{LEGEND_STARTS}|{SURAH} "
     rf"|{_cases(_UNIT_STARTS_CYRILLIC + _OTHER_NAMES)})"
 )
@@ -168,7 +180,7 @@ class Scanner:
                 found.update(match.start() for match in _HIDDEN_LINE.finditer(view, self._fresh, cut))
         if "\x1b" in view:
             found.update(match.start() for match in _CODED_LINE.finditer(view, self._fresh, cut))
-        found.update(lines_with_hints(view, self._fresh, cut))
+        found.update(lines_with_addresses(view, self._fresh, cut))
         return (index for index in sorted(found) if index < cut)
 
     def _count(self, view: str, end: int) -> None:
