@@ -74,9 +74,9 @@ def _source(found: Found) -> Source:
 
 def _parts(found: Found) -> list[tuple[str, Source]]:
     if found.path.is_dir():
-        return [(name, FileSource(found.path / name)) for name in found.parts]
+        return [(printable(name), FileSource(found.path / name)) for name in found.parts]
     archive = FileSource(found.path)
-    return [(name, EntrySource(archive, name)) for name in found.parts]
+    return [(printable(name), EntrySource(archive, name)) for name in found.parts]
 
 
 def _sha256(source: Source) -> bytes:
