@@ -207,9 +207,9 @@ class _Progress:
         if self._terminal:
             self._bar.stop()
 
-    def done(self, number: int, outcome: Attempt) -> None:
+    def done(self, number: int, outcome: Attempt, held: int = 0) -> None:
         """A source is done."""
-        del number
+        del number, held
         self._count += 1
         self._failed += isinstance(outcome, Failed)
         if self._quiet:

@@ -85,14 +85,6 @@ def read_joined(name: str, parts: Sequence[Part], options: ReadOptions, read: Re
         places=_places(placed),
         warnings=(*warnings, *(_moved(one, warning) for one in placed for warning in _own(one, scanner)),
                   *structure.warnings),
-        places=Places(
-            kind=PlaceKind.FILE,
-            parts=tuple(one.part.name for one in placed),
-            starts=[one.start for one in placed],
-            part=range(len(placed)),
-            numbers=[one.line - 1 for one in placed],  # lines of the text before each file
-            elements=[""] * len(placed),
-        ),
         blocks=lambda: _joined_blocks([one.reading for one in placed]),
     )  # fmt: skip
 

@@ -51,7 +51,7 @@ def _runtime(folder: Path) -> Runtime:
 
 def _bring(runtime: Runtime, sources: list[Found], processes: int) -> list[Attempt]:
     task = Task(settings=runtime.settings, grain=GrainSpec(limit=400), encoding=None, collection="default")
-    return ingest_parallel(task, sources, processes=processes, on_done=lambda at, outcome: None)
+    return ingest_parallel(task, sources, processes=processes, on_done=lambda at, outcome, held: None)
 
 
 def _manifests(database: Database, outcomes: list[Attempt]) -> list[bytes]:
@@ -110,7 +110,7 @@ def test_a_process_that_dies_costs_its_source_and_no_other(shelf: Path, tmp_path
         for child in multiprocessing.active_children():
             child.kill()
 
-    def on_done(at: int, outcome: Attempt) -> None:
+    def on_done(at: int, outcome: Attempt, held: int) -> None:
         if at == 0:
             threading.Timer(0.2, kill).start()  # the next source is the silent one: the process waits in it
 
@@ -170,7 +170,7 @@ if __name__ == "__main__":
     silent = Found(path=pipe, uri=pipe.as_uri(), name="zz.txt")
     sources = [silent, *look([str(shelf)], runtime.spool, io.BytesIO()).sources]
     task = Task(settings=runtime.settings, grain=GrainSpec(limit=400), encoding=None, collection="default")
-    ingest_parallel(task, sources, processes=2, on_done=lambda at, outcome: print("done", flush=True))
+    ingest_parallel(task, sources, processes=2, on_done=lambda at, outcome, held: print("done", flush=True))
 """
 
 

@@ -27,7 +27,9 @@ BYTES_PER_SECOND = 20_000  # slower than any reading that goes on at all
 FULL_BYTES = 400 << 20  # a process that has held so much is replaced: what Python once took it seldom gives back
 START_S = 60.0  # more for the first source of a process, and for a process to end
 
-Done = Callable[[int, Attempt], None]
+# Told of a source that is done: its number, what became of it, and the most memory in bytes that its process had held
+# by then (0: not known).
+Done = Callable[[int, Attempt, int], None]
 
 
 @dataclass(slots=True)
@@ -108,18 +110,18 @@ class _Pool:
         except (EOFError, OSError):
             self._died(worker)
             return
-        self._settle(worker, outcome)
+        self._settle(worker, outcome, held)
         if held > FULL_BYTES and self._waiting:
             self._replace(worker, kill=False)
         self._give(worker)
 
-    def _settle(self, worker: _Worker, outcome: Attempt) -> None:
+    def _settle(self, worker: _Worker, outcome: Attempt, held: int = 0) -> None:
         at, worker.at = worker.at, None
         assert at is not None
         self.outcomes[at] = outcome
         if isinstance(outcome, Failed) and outcome.is_storage:
             raise outcome.error(outcome.message, cause=outcome.cause, hint=outcome.hint)
-        self._on_done(at, outcome)
+        self._on_done(at, outcome, held)
 
     def _died(self, worker: _Worker) -> None:
         """The process is gone: its source failed, unless a signal came from outside before it had one."""
