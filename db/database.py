@@ -13,12 +13,16 @@ from db.engine import READS, WRITES
 from db.errors import translate
 from db.repositories.chunks import ChunkRepository
 from db.repositories.contents import ContentRepository
+from db.repositories.decisions import DecisionRepository
 from db.repositories.dispatches import DispatchRepository
 from db.repositories.documents import DocumentRepository
+from db.repositories.entity_sets import EntitySetRepository
 from db.repositories.jobs import JobRepository
 from db.repositories.leases import LeaseRepository
 from db.repositories.results import ResultRepository
+from db.repositories.search import SearchRepository
 from db.repositories.tasks import TaskRepository
+from db.repositories.traces import TraceRepository
 from db.repositories.usage import UsageRepository
 
 
@@ -35,6 +39,10 @@ class Repositories:
         self.usage = UsageRepository(connection)
         self.leases = LeaseRepository(connection)
         self.dispatches = DispatchRepository(connection)
+        self.decisions = DecisionRepository(connection)
+        self.entity_sets = EntitySetRepository(connection)
+        self.search = SearchRepository(connection)
+        self.traces = TraceRepository(connection)
 
 
 class Database:

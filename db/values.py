@@ -295,3 +295,25 @@ class Counts:
     tokens_out: int = 0
     cost_micros: int = 0
     busy_ms: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trace:
+    """What a model was shown for a question."""
+
+    id: UUID
+    kind: str
+    body: dict[str, Json]
+    created_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredDecision:
+    """What a person decided about a document's entities."""
+
+    id: int
+    document_id: UUID
+    kind: str
+    body: dict[str, Json]
+    created_at: datetime
+    undone_at: datetime | None

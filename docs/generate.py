@@ -18,7 +18,7 @@ from octavo.cli.exits import Exit
 from octavo.cli.main import app
 from pipeline.models.errors import POLICIES, TABLE
 from pipeline.settings import PREFIX, ModelProfile, Settings
-from pipeline.spec import GrainSpec, SamplingSpec, StepSpec
+from pipeline.spec import GrainSpec, NeighboursSpec, SamplingSpec, StepSpec
 
 DOCS = Path(__file__).resolve().parent
 
@@ -117,6 +117,17 @@ STEP = {
     "prompt": "For op `prompt`: a Jinja template with `{{ text }}` where the chunk is to stand.",
     "json_schema": "For op `prompt`: the JSON schema of the answer; without it the answer is text.",
     "sampling": "How the model chooses its words ([fields](models.md#sampling)); goes before the profile's.",
+    "neighbours": "What is shown of a chunk's neighbourhood; see below.",
+    "entities": "A glossary's merge step above: the entities it chose are shown with the chunks that mention them.",
+    "entities_most": "How many entities are chosen.",
+}
+
+
+NEIGHBOURS = {
+    "heading": "The titles that lead to the chunk's section.",
+    "before": "Characters of the end of the chunk before.",
+    "after": "Characters of the beginning of the next chunk.",
+    "summary": "A fold step above: what it made of the section that the chunk belongs to.",
 }
 
 
@@ -210,6 +221,7 @@ def guide() -> str:
         "settings": table(Settings, SETTINGS, variables=True),
         "grain": table(GrainSpec, GRAIN),
         "step": table(StepSpec, STEP),
+        "neighbours": table(NeighboursSpec, NEIGHBOURS),
     }
     return renewed("guide.md", made)
 

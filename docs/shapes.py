@@ -293,4 +293,150 @@ class CanonicalResult(CanonicalCitation):
     error: str | None = None
 
 
-Output: TypeAlias = Glossary | Summary | Outline | Several
+class ConflictSide(Shape):
+    """One side of a contradiction, in the book's words."""
+
+    subject: str
+    value: str
+    quote: str
+    citations: list[Citation]
+
+
+class ConflictPair(Shape):
+    """A contradiction; `first` stands before `second`."""
+
+    subject: str
+    attribute: str
+    first: ConflictSide
+    second: ConflictSide
+
+
+class StatedAlias(Shape):
+    """A name that the book says is another's."""
+
+    name: str
+    alias: str
+    stated: int
+    quote: str
+    citations: list[Citation]
+
+
+class Conflicts(Shape):
+    """`conflicts`."""
+
+    conflicts: list[ConflictPair]
+    aliases: list[StatedAlias]
+
+
+class EntityDecision(Shape):
+    """`entities merge`, `split`, `rename`, `undo`."""
+
+    decision: int
+    kind: Literal["merge", "split", "rename"]
+    name: str
+    other: str
+
+
+class SearchHit(Shape):
+    """A chunk that was found."""
+
+    score: float
+    document: str
+    section: str
+    chunk: str
+    start_line: int = Field(ge=1)
+    end_line: int = Field(ge=1)
+    text: str
+
+
+class SearchPage(Shape):
+    """`search`."""
+
+    terms: list[str]
+    hits: list[SearchHit]
+    cursor: str | None
+
+
+class BundleSource(Shape):
+    """A source of a bundle."""
+
+    marker: str = Field(pattern="^S[1-9][0-9]*$")
+    chunk: str
+    document: str
+    title: str
+    section: str
+    start_line: int = Field(ge=1)
+    end_line: int = Field(ge=1)
+    cut: bool
+    text: str
+
+
+class ContextBundle(Shape):
+    """`context`."""
+
+    trace: str
+    question: str
+    tokens: int
+    evidence: str
+    sources: list[BundleSource]
+
+
+class SourceCitation(Shape):
+    """A source that an answer rests on."""
+
+    marker: str
+    chunk: str
+    document: str
+    title: str
+    section: str
+    start_line: int = Field(ge=1)
+    end_line: int = Field(ge=1)
+
+
+class Used(Shape):
+    """What a model's answer cost."""
+
+    tokens_in: int
+    tokens_out: int
+    seconds: float
+
+
+class AskAnswer(Shape):
+    """`ask`."""
+
+    answer: str
+    sufficient: bool
+    citations: list[SourceCitation]
+    unknown: list[str]
+    model: str
+    used: Used | None
+    trace: str
+    sources: list[BundleSource]
+
+
+class MeasuredRow(Shape):
+    """One budget of `measure`; a dry run has the first four fields."""
+
+    budget: int
+    sources: int
+    evidence_tokens: int
+    request_tokens: int
+    trace: str | None = None
+    answer: str | None = None
+    sufficient: bool | None = None
+    cited: list[str] | None = None
+    unknown: list[str] | None = None
+    seconds: float | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+
+
+class Measured(Shape):
+    """`measure`."""
+
+    question: str
+    counter: str
+    rows: list[MeasuredRow]
+
+
+Output: TypeAlias = Glossary | Summary | Outline | Conflicts | Several

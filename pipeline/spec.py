@@ -54,6 +54,17 @@ class SamplingSpec(BaseModel):
         return self.model_dump(mode="json", exclude_none=True)
 
 
+class NeighboursSpec(BaseModel):
+    """What a step shows of a chunk's neighbourhood."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    heading: bool = False  # the titles that lead to its section
+    before: Annotated[int, Field(ge=0, le=100_000)] = 0  # characters of the end of the chunk before
+    after: Annotated[int, Field(ge=0, le=100_000)] = 0  # characters of the beginning of the next
+    summary: Name | None = None  # a fold step above: what it made of the section that the chunk belongs to
+
+
 class StepSpec(BaseModel):
     """One step: a map over chunks, or a reduce (merge, fold) over outputs."""
 
@@ -74,6 +85,9 @@ class StepSpec(BaseModel):
     prompt: str | None = None  # a template, for op "prompt"
     json_schema: dict[str, Any] | None = None  # of the answer, for op "prompt"
     sampling: SamplingSpec | None = None  # goes before the profile's
+    neighbours: NeighboursSpec | None = None
+    entities: Name | None = None  # a glossary's merge step above: its chosen entities go with chunks that mention them
+    entities_most: Annotated[int, Field(ge=1, le=1000)] = 24
 
 
 class PipelineSpec(BaseModel):
@@ -100,9 +114,20 @@ class PipelineSpec(BaseModel):
                 raise ValueError(f"step {step.name!r} is a {step.kind}: it must come after a map")
             if step.kind == "map" and source is not None and self.step[source].kind != "map":
                 raise ValueError(f"step {step.name!r} is a map: it can come after a map only")
+            self._shown_fits(step, kinds)
             names.append(step.name)
             kinds[step.name] = step.kind
         return self
+
+    @staticmethod
+    def _shown_fits(step: StepSpec, kinds: dict[str, str]) -> None:
+        """What a step shows with its chunks comes from steps above it."""
+        summary = step.neighbours.summary if step.neighbours else None
+        for field, named, kind in (("entities", step.entities, "merge"), ("summary", summary, "fold")):
+            if named is not None and kinds.get(named) != kind:
+                raise ValueError(f"step {step.name!r} takes {field} from {named!r}, which is no {kind} step above it")
+        if (step.neighbours or step.entities) and (step.kind != "map" or step.after is not None):
+            raise ValueError(f"step {step.name!r} shows context: it must be a map over chunks, without after")
 
     def source_of(self, number: int) -> int | None:
         """Position of the step whose outputs step `number` takes; None when it takes chunks."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from db.database import Database, Repositories
 from db.values import Job, Step
@@ -103,11 +104,16 @@ def waive(database: Database, text: str, ordinals: Sequence[int] | None) -> tupl
         return find_job(rows, str(job.id)), count
 
 
+def _waited(plan: Mapping[str, Any]) -> bool:
+    """Did a map wait for reduces? Then it was planned on their outputs."""
+    return plan.get("entities") is not None or (plan.get("neighbours") or {}).get("summary") is not None
+
+
 def _reopen(rows: Repositories, job: Job, steps: Sequence[Step]) -> None:
     """Maps are open again; the levels of reduces go, for they were planned on outputs that change (the memo stays)."""
-    for step in steps:
-        if step.level == 0:
-            rows.jobs.reopen(step.id)
-    maps = [step.id for step in steps if step.level == 0]
-    rows.jobs.drop_steps([step.id for step in steps if step.level > 0], heir=maps[0])
+    late = {position for position, plan in enumerate(job.resolved["steps"]) if _waited(plan)}
+    maps = [step for step in steps if step.level == 0 and step.position not in late]
+    for step in maps:
+        rows.jobs.reopen(step.id)
+    rows.jobs.drop_steps([step.id for step in steps if step not in maps], heir=maps[0].id)
     rows.jobs.move(job.id, to=JobState.RUNNING, reason=None)

@@ -20,12 +20,14 @@ from pipeline.ops.registry import Registry
 from pipeline.ops.values import Json, OpOutput
 from pipeline.retry import CallError, ErrorClass
 from pipeline.states import WAITS
+from pipeline.surroundings import Surroundings
 from workers import failpoints
 from workers.clock import now_ms
 from workers.governor.port import Permit, Wait
 from workers.planning.context import JobContext, load_context
 from workers.planning.partitions import Feed, partitions_for, shards_for
 from workers.planning.plan import Models, StepPlan
+from workers.planning.surround import Surrounder
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +48,7 @@ class Work:
     top: bool = False  # the book's own node of a fold
     feeds: tuple[Feed, ...] = ()  # the merges that will take its output
     whole: bool = True  # a node that is not has its children yet to be loaded
+    shown: Surroundings | None = None  # what the step shows with the chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +177,7 @@ class Loader:
             return []
         with self._database.read() as rows:
             texts = rows.tasks.texts([claim.id for claim in claims])
+        shown = self._shown(claims)
         works = []
         begun = now_ms()
         for claim in claims:
@@ -182,8 +186,25 @@ class Loader:
             plan, feeds = context.plan_of(step), context.feeds[step.position]
             before = self._before(step, plan, claim) if plan.source is not None else ()
             text, tokens = texts[claim.id]
-            works.append(Work(claim, step, plan, begun, text, tokens, before, feeds=feeds))
+            more = shown.get(claim.id)
+            works.append(Work(claim, step, plan, begun, text, tokens, before, feeds=feeds, shown=more))
         return works
+
+    def _shown(self, claims: Sequence[Claim]) -> dict[int, Surroundings]:
+        """What chunks of steps that show something are shown with, by task."""
+        by_step: dict[int, list[Claim]] = {}
+        for claim in claims:
+            step = self.step(claim.step_id)
+            if self.context(step.job_id).plan_of(step).shows:
+                by_step.setdefault(step.id, []).append(claim)
+        found: dict[int, Surroundings] = {}
+        for step_id, mine in by_step.items():
+            step = self.step(step_id)
+            context = self.context(step.job_id)
+            with self._database.read() as rows:
+                made = Surrounder(context, context.plan_of(step)).of(rows, {item.ordinal: item.inputs for item in mine})
+            found |= {item.id: made[item.ordinal] for item in mine}
+        return found
 
     def _before(self, step: Step, plan: StepPlan, claim: Claim) -> tuple[bytes, ...]:
         """The output that a map after a map takes beside the chunk."""
@@ -316,6 +337,8 @@ class Executor:
         if isinstance(op, MapOp):
             assert op.run is not None
             params = dict(work.plan.params) | ({"before": canonical.loads(work.children[0])} if work.children else {})
+            if work.shown is not None:
+                params["context"] = work.shown.parts()
             return Answer(output=op.run(work.text or "", params), tokens_in=0)
         children = [canonical.loads(child) for child in work.children]
         if isinstance(op, FoldOp):

@@ -54,7 +54,7 @@ def _complete(database: Database, context: JobContext, step: Step) -> bool:
         plan = context.plan_of(step)
         if _holds(rows, plan, step):
             return True
-        for position, level in _next(context, plan, step):
+        for position, level in [*_next(context, plan, step), *_waiting(rows, context, step)]:
             rows.jobs.add_step(context.job.id, position=position, level=level, name=context.plans[position].name)
         failpoints.reached("step.before")
     failpoints.reached("step.after")
@@ -80,6 +80,25 @@ def _next(context: JobContext, plan: StepPlan, step: Step) -> list[tuple[int, in
         return [(other.position, 1) for other in context.plans if other.source == plan.position and other.kind != "map"]
     last = step.total == 0 if plan.kind == "fold" else step.level >= MERGE_LEVELS
     return [] if last else [(step.position, step.level + 1)]
+
+
+def _waiting(rows: Repositories, context: JobContext, step: Step) -> list[tuple[int, int]]:
+    """Maps that waited for reduces, all of which are through now that `step` is."""
+    steps = rows.jobs.steps(context.job.id)
+    return [
+        (plan.position, 0)
+        for plan in context.plans
+        if step.position in plan.needs and all(_is_through(context, steps, position) for position in plan.needs)
+    ]
+
+
+def _is_through(context: JobContext, steps: Sequence[Step], position: int) -> bool:
+    levels = [step for step in steps if step.position == position]
+    return (
+        bool(levels)
+        and all(step.state is StepState.COMPLETE for step in levels)
+        and not _next(context, context.plans[position], levels[-1])
+    )
 
 
 def _end(database: Database, context: JobContext) -> bool:
@@ -113,7 +132,8 @@ def _through(context: JobContext, steps: Sequence[Step]) -> bool:
 
 
 def begin(rows: Repositories, job_id: UUID, plans: Sequence[StepPlan]) -> None:
-    """Add the steps that can be planned at once: every map. A map after a map is planned too, its tasks blocked."""
+    """Add the steps that can be planned at once: every map that waits for no reduce. A map after a map is planned too,
+    its tasks blocked."""
     for plan in plans:
-        if plan.kind == "map":
+        if plan.kind == "map" and not plan.needs:
             rows.jobs.add_step(job_id, position=plan.position, level=0, name=plan.name)

@@ -298,6 +298,11 @@ class TaskRepository:
         for row in self._connection.execute(query.order_by(TaskRow.ordinal)):
             yield row[0], row[1] or b"", row[2], row[3]
 
+    def inputs_at(self, step_id: int, ordinal: int) -> bytes | None:
+        """What a task holds about its inputs."""
+        query = select(TaskRow.inputs).where(TaskRow.step_id == step_id, TaskRow.ordinal == ordinal)
+        return self._connection.execute(query).scalar_one_or_none()
+
     def page(self, step_id: int, *, states: Sequence[TaskState], limit: int, after: int = -1) -> list[Task]:
         """Tasks of a step in order."""
         query = select(*_TASK).where(TaskRow.step_id == step_id, TaskRow.ordinal > after)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from octavo.cli import console, decide, diff, ingest, look, models, run, system, up, usage, worker
+from octavo.cli import console, decide, diff, entities, evidence, ingest, look, models, run, system, up, usage, worker
 from octavo.cli.exits import Exit as Code
 from octavo.cli.exits import code_of
 from pipeline.errors import OctavoError
@@ -35,6 +35,10 @@ app.command("chunks")(look.chunks)
 app.command("manifest")(look.manifest_command)
 app.command("diff")(diff.diff_command)
 app.command("explain")(look.explain)
+app.command("search")(evidence.search)
+app.command("context")(evidence.context)
+app.command("ask")(evidence.ask)
+app.command("measure")(evidence.measure_command)
 app.command("pause")(decide.pause)
 app.command("cancel")(decide.cancel)
 app.command("priority", context_settings={"ignore_unknown_options": True})(decide.priority)
@@ -42,6 +46,7 @@ app.command("retry")(decide.retry)
 app.command("waive")(decide.waive)
 app.command("usage")(usage.usage)
 app.command("doctor")(system.doctor)
+app.add_typer(entities.entities_app, name="entities")
 app.add_typer(system.db_app, name="db")
 app.add_typer(models.models_app, name="models")
 

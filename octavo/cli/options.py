@@ -40,7 +40,7 @@ Pipeline = Annotated[
     typer.Option(
         "--pipeline",
         "-p",
-        help="A built-in pipeline (summary, glossary, outline) or a .toml file.",
+        help="A built-in pipeline (summary, glossary, outline, conflicts) or a .toml file.",
         autocompletion=_pipelines,
     ),
 ]

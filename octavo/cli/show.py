@@ -91,6 +91,8 @@ def output(value: Json, rest: str) -> None:
     for part in value.get("documents", [value]):
         if "entries" in part:
             _entries(part["entries"], rest)
+        elif "conflicts" in part:
+            _conflicts(part, rest)
         elif "chapters" in part:
             _summary(part, rest)
         elif "sections" in part:
@@ -130,6 +132,22 @@ def _entries(entries: list[Json], rest: str) -> None:
     console.table(("name", "kind", "count", "also", "first seen"), rows)
     if len(entries) > SHOWN_ENTRIES:
         console.note(f"… and {len(entries) - SHOWN_ENTRIES} more: {rest}")
+
+
+def _conflicts(part: dict[str, Json], rest: str) -> None:
+    for conflict in part["conflicts"][:SHOWN_ENTRIES]:
+        console.out().print(console.safe(f"{conflict['subject']}: {conflict['attribute']}"), style="bold")
+        for side in (conflict["first"], conflict["second"]):
+            console.out().print(console.safe(f"  {side['value']}: {side['quote']}"))
+            console.out().print(f"      [{console.safe(_places(side['citations']))}]", style="dim")
+    rows = [[a["alias"], a["name"], str(a["stated"]), _places(a["citations"], 1)] for a in part["aliases"]]
+    if rows:
+        console.table(("alias", "of", "stated", "first"), rows[:SHOWN_ENTRIES])
+    more = max(0, len(part["conflicts"]) - SHOWN_ENTRIES) + max(0, len(rows) - SHOWN_ENTRIES)
+    if more:
+        console.note(f"… and {more} more: {rest}")
+    if not part["conflicts"]:
+        console.note("no contradictions were found")
 
 
 def _summary(part: dict[str, Json], rest: str) -> None:

@@ -29,9 +29,14 @@ def _outline(request: Request) -> OpOutput:
     return extractive.headline(request.children, terms=cast(int, request.params["terms"]))
 
 
+def _facts(request: Request) -> OpOutput:
+    return extractive.facts(request.text or "")
+
+
 _ANSWERS: dict[str, Callable[[Request], OpOutput]] = {
     "summarize": _summarize,
     "extract": _extract,
+    "facts": _facts,
     "fold_summary": _fold,
     "outline": _outline,
 }

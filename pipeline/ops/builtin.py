@@ -5,7 +5,7 @@ from __future__ import annotations
 from pipeline.ops.kinds import FoldOp, MapOp, MergeOp, Op
 from pipeline.ops.llm import extraction, summaries
 from pipeline.ops.llm.others import CLASSIFY, PROMPT, TRANSLATE
-from pipeline.reduce import glossary
+from pipeline.reduce import conflicts, glossary
 
 SUMMARIZE = MapOp(name="summarize", version=1, defaults={"sentences": 5}, ask=summaries.SUMMARIZE)
 EXTRACT = MapOp(name="extract", version=1, ask=extraction.EXTRACT)
@@ -26,5 +26,26 @@ GLOSSARY = MergeOp(
     resolve=lambda summaries, _params: glossary.resolve(summaries),
     output="glossary",
 )
+FACTS = MapOp(name="facts", version=1)
+CONFLICTS = MergeOp(
+    name="conflicts",
+    version=conflicts.CONFLICTS_VERSION,
+    partition=conflicts.partition,
+    merge=lambda parts, _params: conflicts.merge_shard(parts),
+    summarize=conflicts.summarise_shard,
+    resolve=lambda summaries, _params: conflicts.resolve(summaries),
+    output="conflicts",
+)
 
-BUILTIN: tuple[Op, ...] = (SUMMARIZE, EXTRACT, FOLD_SUMMARY, OUTLINE, GLOSSARY, TRANSLATE, CLASSIFY, PROMPT)
+BUILTIN: tuple[Op, ...] = (
+    SUMMARIZE,
+    EXTRACT,
+    FOLD_SUMMARY,
+    OUTLINE,
+    GLOSSARY,
+    FACTS,
+    CONFLICTS,
+    TRANSLATE,
+    CLASSIFY,
+    PROMPT,
+)

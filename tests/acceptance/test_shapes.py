@@ -42,7 +42,8 @@ def check(shape: Any, value: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("pipeline", "shape"), [("glossary", "Glossary"), ("summary", "Summary"), ("outline", "Outline")]
+    ("pipeline", "shape"),
+    [("glossary", "Glossary"), ("summary", "Summary"), ("outline", "Outline"), ("conflicts", "Conflicts")],
 )
 def test_a_run_and_its_output_are_as_documented(kept: Cli, shapes: ModuleType, pipeline: str, shape: str) -> None:
     found = kept.ok("run", "good.md", "--pipeline", pipeline, "--json").json
@@ -52,6 +53,31 @@ def test_a_run_and_its_output_are_as_documented(kept: Cli, shapes: ModuleType, p
     assert all(check(shapes.ChunkResult, line) for line in lines[:-1])
     check(getattr(shapes, shape), check(shapes.Last, lines[-1]).output)
     assert kept.ok("results", "--json").json == lines[:-1]
+
+
+def test_search_bundles_answers_and_measurements_are_as_documented(kept: Cli, shapes: ModuleType) -> None:
+    page = check(shapes.SearchPage, kept.ok("search", "the bell", "--limit", "1", "--json").json)
+    assert page.hits
+    made = kept.ok("context", "Who rang the bell?", "--budget", "200", "--json").json
+    assert check(shapes.ContextBundle, made).sources
+    assert kept.ok("context", "--replay", made["trace"], "--json").json == made
+    assert check(shapes.AskAnswer, kept.ok("ask", "Who rang the bell?", "--json").json).trace
+    rows = kept.ok("measure", "Who rang the bell?", "--evidence-tokens", "20 200", "--dry-run", "--json").json
+    assert [row.budget for row in check(shapes.Measured, rows).rows] == [20, 200]
+    live = kept.ok("measure", "Who rang the bell?", "--json", "--plot", "cost.svg").json
+    assert len(check(shapes.Measured, live).rows) == 3
+    assert (kept.folder / "cost.svg").read_text().startswith("<svg")
+
+
+def test_decisions_about_entities_are_as_documented(kept: Cli, shapes: ModuleType) -> None:
+    kept.ok("run", "good.md", "--pipeline", "glossary")
+    listed = check(shapes.Glossary, kept.ok("entities", "list", "good.md", "--json").json).entries
+    made = kept.ok("entities", "rename", "good.md", listed[0].name, "Another", "--json").json
+    assert check(shapes.EntityDecision, made).kind == "rename"
+    assert kept.ok("entities", "list", "good.md", "--json").json["entries"][0]["name"] == "Another"
+    undone = kept.ok("entities", "undo", "good.md", "--json").json
+    assert check(shapes.EntityDecision, undone).decision == made["decision"]
+    kept.refused("entities", "merge", "good.md", "Nobody", listed[0].name, code=2, says="no entity")
 
 
 def test_every_citation_opens_at_its_place(kept: Cli) -> None:

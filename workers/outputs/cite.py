@@ -111,6 +111,12 @@ class Citer:
         """The text of a chunk that was cited."""
         return self._chunks[ordinal][2]
 
+    def quoted(self, ordinal: int, item: int) -> str:
+        """The words of an item that was cited, at its first place, white space collapsed."""
+        text = self._chunks[ordinal][2]
+        start, end = (self._spans.get(ordinal, {}).get(item) or [(0, len(text))])[0]
+        return " ".join(text[start:end].split())
+
     def _load(self, ordinals: Iterable[int]) -> None:
         if len(self._chunks) > 5000:  # memory stays flat while a long list is walked
             self._chunks.clear()

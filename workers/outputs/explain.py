@@ -16,6 +16,7 @@ from workers.outputs.cite import Citer
 from workers.outputs.manifest import find_document
 from workers.planning.context import JobContext, load_context
 from workers.planning.plan import StepPlan
+from workers.planning.surround import Surrounder
 
 JOBS = 20  # how far back it looks
 
@@ -93,7 +94,8 @@ def _seen(database: Database, ops: Registry, job: Job, document: Document, logic
 
 def _explain(rows: Repositories, plan: StepPlan, seen: list[_Seen]) -> dict[str, Json]:
     now = seen[0]
-    document = keys.document(plan.identity(), [now.chunk.content_sha256])
+    extra = _extra(rows, plan, now)
+    document = keys.document(plan.identity(), [now.chunk.content_sha256], extra)
     step = next(item for item in rows.jobs.steps(now.job.id) if item.position == plan.position and item.level == 0)
     task = rows.tasks.at(step.id, now.ordinal)
     memo = "not planned" if task is None else "hit: the memo had its key" if task.hit else "miss: its key was new"
@@ -103,17 +105,28 @@ def _explain(rows: Repositories, plan: StepPlan, seen: list[_Seen]) -> dict[str,
         "step": plan.name,
         "state": task.state if task else "not in this step",
         "memo": memo,
-        "key": plan.keys().key([now.chunk.content_sha256]).hex(),
+        "key": plan.keys().key([now.chunk.content_sha256], extra).hex(),
         "document": document,
-        "changes": _changes(plan, document, seen[1:]),
+        "changes": _changes(rows, plan, document, seen[1:]),
     }
 
 
-def _changes(plan: StepPlan, document: dict[str, Json], earlier: list[_Seen]) -> list[dict[str, Json]]:
+def _extra(rows: Repositories, plan: StepPlan, seen: _Seen) -> bytes | None:
+    """The hash of what the step shows with the chunk."""
+    if not plan.shows:
+        return None
+    step = next((s for s in rows.jobs.steps(seen.job.id) if s.position == plan.position and s.level == 0), None)
+    data = rows.tasks.inputs_at(step.id, seen.ordinal) if step else None
+    return Surrounder(seen.context, plan).of(rows, {seen.ordinal: data})[seen.ordinal].digest()
+
+
+def _changes(
+    rows: Repositories, plan: StepPlan, document: dict[str, Json], earlier: list[_Seen]
+) -> list[dict[str, Json]]:
     for before in earlier:
         for other in before.context.plans:
             if other.name == plan.name and other.kind == plan.kind:
-                old = keys.document(other.identity(), [before.chunk.content_sha256])
+                old = keys.document(other.identity(), [before.chunk.content_sha256], _extra(rows, other, before))
                 found = keys.differences(document, old)
                 return [
                     {"why": why, "before": then, "now": value, "since": str(before.job.id)}

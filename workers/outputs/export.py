@@ -54,6 +54,8 @@ def markdown(view: View) -> Iterator[str]:
     for part in output.get("documents", [output]):
         if "entries" in part:
             yield from _entries(part["entries"])
+        elif "conflicts" in part:
+            yield from _conflicts(part)
         elif "chapters" in part:
             yield from _summary(part)
         elif "sections" in part:
@@ -76,6 +78,17 @@ def _entries(entries: list[Json]) -> Iterator[str]:
         aliases = f"; also {', '.join(entry['aliases'])}" if entry.get("aliases") else ""
         what = f"**{_plain(str(name))}**{kind}, {entry['count']} times{_plain(aliases)}"
         yield f"- {what}{_lines(entry['citations'][:3])}"
+
+
+def _conflicts(part: dict[str, Json]) -> Iterator[str]:
+    for conflict in part["conflicts"]:
+        yield f"## {_plain(conflict['subject'])}: {_plain(conflict['attribute'])}"
+        yield ""
+        for side in (conflict["first"], conflict["second"]):
+            yield f"- **{_plain(side['value'])}**: {_plain(side['quote'])}{_lines(side['citations'])}"
+        yield ""
+    for alias in part["aliases"]:
+        yield f"- {_plain(alias['alias'])} is **{_plain(alias['name'])}**{_lines(alias['citations'])}"
 
 
 def _summary(part: dict[str, Json]) -> Iterator[str]:

@@ -18,7 +18,7 @@ BATCH = 200
 T = TypeVar("T")
 
 
-def _shards(view: View, plan: StepPlan) -> tuple[list[Json], list[list[int]]]:
+def shards(view: View, plan: StepPlan) -> tuple[list[Json], list[list[int]]]:
     """The values of a merge's shards, and each one's leaf ordinals."""
     level = view.level(plan.position, 1)
     if level is None:
@@ -30,7 +30,8 @@ def _shards(view: View, plan: StepPlan) -> tuple[list[Json], list[list[int]]]:
     ]
 
 
-def _judgement(view: View, plan: StepPlan) -> Json | None:
+def judgement(view: View, plan: StepPlan) -> Json | None:
+    """The value of a merge's judgement, when it is made."""
     level = view.level(plan.position, 2)
     if level is None:
         return None
@@ -38,10 +39,26 @@ def _judgement(view: View, plan: StepPlan) -> Json | None:
     return canonical.loads(view.rows.results.outputs(keys)[keys[0]]) if keys else None
 
 
+def judged(view: View, plan: StepPlan, values: list[Json]) -> Json | None:
+    """The judgement of a glossary with what people decided about its documents over it."""
+    resolved = judgement(view, plan)
+    if resolved is None:
+        return None
+    found = view.rows.decisions.of([member.document.id for member in view.context.selection.members])
+    decisions = [
+        glossary.Decision(
+            kind=glossary.DecisionKind(item.kind), name=str(item.body["name"]), other=str(item.body["other"])
+        )
+        for item in found
+    ]
+    counts = {(entry["key"], entry["kind"]): entry["count"] for value in values for entry in value["entries"]}
+    return glossary.decided(resolved, decisions, counts if decisions else {})
+
+
 def entries(view: View, plan: StepPlan) -> Iterator[dict[str, Json]]:
     """Glossary entries: `{name, kind, count, aliases, citation_count, citations}`, most mentioned first."""
-    values, leaves = _shards(view, plan)
-    resolved = _judgement(view, plan)
+    values, leaves = shards(view, plan)
+    resolved = judged(view, plan, values)
     if resolved is None:
         return
     citer = Citer(view.rows, view.context.selection, view.source(plan).id)
@@ -62,7 +79,7 @@ def entries(view: View, plan: StepPlan) -> Iterator[dict[str, Json]]:
 
 def plain_entries(view: View, plan: StepPlan) -> Iterator[dict[str, Json]]:
     """Entries of a user's merge: `{key, count, value, citation_count, citations}`, most items first."""
-    values, leaves = _shards(view, plan)
+    values, leaves = shards(view, plan)
     found = [(entry, shard) for shard, value in enumerate(values) for entry in value["entries"]]
     found.sort(key=lambda pair: (-pair[0]["count"], pair[0]["key"]))
     citer = Citer(view.rows, view.context.selection, view.source(plan).id)

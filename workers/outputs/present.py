@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from db.values import Step, Task
 from pipeline import canonical
 from pipeline.ops.values import Json
-from workers.outputs import folds, merges
+from workers.outputs import conflicts, folds, merges
 from workers.outputs.cite import Citer
 from workers.outputs.job import View
 from workers.planning.plan import StepPlan
@@ -28,6 +28,8 @@ def present(view: View) -> dict[str, Json]:
         return folds.plain(view, plan)
     if kind == "glossary":
         return {"entries": list(merges.entries(view, plan))}
+    if kind == "conflicts":
+        return conflicts.contradictions(view, plan)
     if kind == "merge":
         return {"entries": list(merges.plain_entries(view, plan))}
     return {"results": list(results(view, plan))}

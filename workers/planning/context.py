@@ -23,6 +23,7 @@ class JobContext:
         self.job = job
         self.plans = plans
         self.selection = selection
+        self.mentions: dict[int, dict[int, bytes]] = {}  # of steps that show entities: what was chosen while planning
 
     @cached_property
     def chained(self) -> bool:

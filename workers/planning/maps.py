@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import repeat
 
 from db.database import Database, Repositories
@@ -9,6 +10,7 @@ from db.values import NewTask, Step
 from pipeline.states import StepState
 from workers import failpoints
 from workers.planning.context import JobContext
+from workers.planning.surround import Surrounder, mentioned
 
 BATCH_CHUNKS = 10_000
 QUICK_BATCH = 1000  # planned in a few hundredths of a second
@@ -32,6 +34,8 @@ def plan_batch(database: Database, context: JobContext, step_id: int, most: int)
         if step.state is not StepState.PLANNING:
             return False
         after, tasks = _next_tasks(rows, context, step, most)
+    if context.plan_of(step).shows:
+        tasks = _shown(database, context, step, tasks)
     with database.write() as rows:
         if not rows.jobs.planned(step.id, before=step.planned, after=after):
             return False
@@ -57,6 +61,27 @@ def _next_tasks(rows: Repositories, context: JobContext, step: Step, most: int) 
         NewTask(ordinal, key, page_id, within) for (ordinal, page_id, within, _), key in zip(found, keys, strict=True)
     ]
     return selection.first(end_run - 1) + selection.runs[end_run - 1][1].chunk_count, tasks
+
+
+def _shown(database: Database, context: JobContext, step: Step, tasks: Sequence[NewTask]) -> list[NewTask]:
+    """The tasks of a step that shows something with its chunks: their keys have it in, by its hash."""
+    plan = context.plan_of(step)
+    refs: dict[int, bytes | None] = {task.ordinal: None for task in tasks}
+    if plan.entities is not None:
+        found = context.mentions.get(plan.position)
+        if found is None:
+            found = context.mentions[plan.position] = mentioned(database, context, plan)
+        refs = {ordinal: found.get(ordinal) for ordinal in refs}
+    maker = plan.keys()
+    with database.read() as rows:
+        shown = Surrounder(context, plan).of(rows, refs)
+        chunks = rows.chunks.at([(task.page_id or 0, task.page_ordinal or 0) for task in tasks])
+    made = []
+    for task in tasks:
+        sha = chunks[task.page_id or 0, task.page_ordinal or 0].content_sha256
+        key = maker.key((sha,), shown[task.ordinal].digest())
+        made.append(NewTask(task.ordinal, key, task.page_id, task.page_ordinal, refs[task.ordinal]))
+    return made
 
 
 def unblock(database: Database, context: JobContext, step: Step, before: Step, limit: int) -> int:

@@ -11,7 +11,7 @@ from pipeline.errors import PipelineError
 from pipeline.keys import Identity, KeyMaker
 from pipeline.models.llm.fence import FIXED
 from pipeline.models.protocol import Model, OwnPrompt, Sent
-from pipeline.ops.kinds import FoldOp, MergeOp, Op, checked_params
+from pipeline.ops.kinds import FoldOp, MapOp, MergeOp, Op, checked_params
 from pipeline.ops.registry import Registry
 from pipeline.ops.values import Json
 from pipeline.read.reading import SectionKind
@@ -40,6 +40,20 @@ class StepPlan:
     limits: str | None  # the limits that hold its calls, by name
     on_overlong: str = "quarantine"
     sent: Sent | None = None  # what a language model is sent beside its input
+    neighbours: dict[str, Json] | None = None  # heading, before, after, and summary: the position of a fold
+    entities: int | None = None  # the position of the merge whose entities are shown
+    entities_most: int = 0
+
+    @property
+    def shows(self) -> bool:
+        """Are its chunks shown with something beside themselves?"""
+        return self.neighbours is not None or self.entities is not None
+
+    @property
+    def needs(self) -> list[int]:
+        """Positions of the reduces that must be complete before it can be planned."""
+        summary = self.neighbours["summary"] if self.neighbours else None
+        return [position for position in (self.entities, summary) if position is not None]
 
     @property
     def lane(self) -> str:
@@ -109,6 +123,7 @@ def resolve(spec: PipelineSpec, ops: Registry, models: Models, default_model: st
                 "limits": _limits(step, model, models),
                 "on_overlong": step.on_overlong,
                 "sent": None if sent is None else {"prompt": sent.prompt, "schema": sent.schema, "params": sent.params},
+                **_shown(spec, step, op),
             }
         )
     return resolved
@@ -140,6 +155,27 @@ def _sends(step: StepSpec, op: Op, model: Model | None, params: Mapping[str, Jso
             raise PipelineError(f"{own.where} has a prompt, a schema or sampling, but op {op.name!r} asks no model")
         return None
     return model.sends(op, params, own)
+
+
+def _shown(spec: PipelineSpec, step: StepSpec, op: Op) -> dict[str, Json]:
+    """What a step shows with its chunks, steps by position; nothing for a step that shows nothing."""
+    if step.neighbours is None and step.entities is None:
+        return {}
+    if isinstance(op, MapOp) and op.run is not None and "context" not in op.defaults:
+        raise PipelineError(
+            f"Step {step.name!r} shows context, and op {op.name!r} takes none",
+            hint="give the function a parameter context=None",
+        )
+    positions = {other.name: at for at, other in enumerate(spec.step)}
+    near = None
+    if step.neighbours is not None:
+        named = step.neighbours.summary
+        near = step.neighbours.model_dump() | {"summary": None if named is None else positions[named]}
+    return {
+        "neighbours": near,
+        "entities": None if step.entities is None else positions[step.entities],
+        "entities_most": step.entities_most,
+    }
 
 
 def _limits(step: StepSpec, model: Model | None, models: Models) -> str | None:
@@ -187,4 +223,7 @@ def _step_plan(position: int, step: Mapping[str, Any], ops: Registry) -> StepPla
         limits=step["limits"],
         on_overlong=step.get("on_overlong", "quarantine"),
         sent=Sent(**step["sent"]) if step.get("sent") else None,
+        neighbours=step.get("neighbours"),
+        entities=step.get("entities"),
+        entities_most=step.get("entities_most", 0),
     )

@@ -85,7 +85,9 @@ def preview(
         for plan in plans:
             asked = models.model(plan.model) if plan.model else None
             source = None if plan.source is None else found[plan.source]
-            if source is None:
+            if plan.shows:
+                step = _shown(rows, selection, plan, asked)
+            elif source is None:
                 step = _map(rows, selection, plan, asked)
             elif plan.kind == "map":
                 step = _after(plan, source, asked)
@@ -114,6 +116,13 @@ def _map(rows: Repositories, selection: Selection, plan: StepPlan, model: Model 
         calls_least=called.calls, calls_most=called.calls, tokens_in_least=called.tokens_in,
         tokens_in_most=called.tokens_in, tokens_out_most=called.tokens_out,
     )  # fmt: skip
+
+
+def _shown(rows: Repositories, selection: Selection, plan: StepPlan, model: Model | None) -> StepPreview:
+    """A map that shows something with its chunks: what it shows is known when it is planned, so bounds only."""
+    tasks = sum(len(batch) for batch in _batches(rows, selection, plan))
+    reads = tasks * model.window if model is not None and plan.sent is not None else 0
+    return _bounded(plan, tasks=tasks, most=tasks, tokens_in=reads)
 
 
 def _batches(rows: Repositories, selection: Selection, plan: StepPlan) -> Iterator[list[Chunk]]:

@@ -4,6 +4,7 @@ extract outputs → `partition` by shard → `merge_shard` → `summarise_shard`
 `entries`, streamed most mentioned first.
 """
 
+from pipeline.reduce.glossary.decisions import Decision, DecisionKind, decided, find
 from pipeline.reduce.glossary.keys import canonical_key, partition, shard_of
 from pipeline.reduce.glossary.merge import merge_shard, summarise_shard
 from pipeline.reduce.glossary.resolve import GLOSSARY_VERSION, resolve
@@ -11,9 +12,13 @@ from pipeline.reduce.glossary.stream import Entry, entries
 
 __all__ = [
     "GLOSSARY_VERSION",
+    "Decision",
+    "DecisionKind",
     "Entry",
     "canonical_key",
+    "decided",
     "entries",
+    "find",
     "merge_shard",
     "partition",
     "resolve",

@@ -14,7 +14,7 @@ GOOD = 'name = "p"\n[[step]]\nname = "m"\nkind = "map"\nop = "extract"\n'
 
 
 def test_every_built_in_pipeline_can_be_read_and_has_its_own_name() -> None:
-    assert builtin_names() == ["glossary", "outline", "summary"]
+    assert builtin_names() == ["conflicts", "glossary", "outline", "summary"]
     for name in builtin_names():
         assert load(name).name == name
         assert load(name).description

@@ -1,0 +1,1 @@
+"""Search over a million chunks on both databases."""

@@ -1,0 +1,51 @@
+"""What people decided about the entities of documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import cast
+from uuid import UUID
+
+from sqlalchemy import Table, insert, select, update
+from sqlalchemy.engine import Connection
+
+from db.tables import DecisionRow
+from db.values import StoredDecision
+from pipeline.ops.values import Json
+
+_TABLE = cast(Table, DecisionRow.__table__)
+
+
+class DecisionRepository:
+    """The `decisions` table."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def add(self, document_id: UUID, *, kind: str, body: dict[str, Json]) -> int:
+        """Store a decision; gives its number."""
+        values = {"document_id": document_id, "kind": kind, "body": body, "created_at": datetime.now(UTC)}
+        return self._connection.execute(insert(DecisionRow).values(values).returning(DecisionRow.id)).scalar_one()
+
+    def of(self, document_ids: Sequence[UUID], *, undone: bool = False) -> list[StoredDecision]:
+        """The decisions about documents in the order in which they were made; those undone only where asked for."""
+        query = select(_TABLE).where(_TABLE.c.document_id.in_(list(document_ids))).order_by(_TABLE.c.id)
+        if not undone:
+            query = query.where(_TABLE.c.undone_at.is_(None))
+        return [
+            StoredDecision(
+                id=row.id,
+                document_id=row.document_id,
+                kind=row.kind,
+                body=row.body,
+                created_at=row.created_at,
+                undone_at=row.undone_at,
+            )
+            for row in self._connection.execute(query)
+        ]
+
+    def undo(self, decision_id: int) -> bool:
+        """Take a decision back; says whether there was one that held."""
+        statement = update(DecisionRow).where(DecisionRow.id == decision_id, DecisionRow.undone_at.is_(None))
+        return self._connection.execute(statement.values(undone_at=datetime.now(UTC))).rowcount == 1

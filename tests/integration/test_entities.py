@@ -1,0 +1,97 @@
+"""What people decide about entities holds through full reruns and edits of the book, and can be undone."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.errors import NotFoundError, UsageError
+from pipeline.reduce.glossary import DecisionKind
+from pipeline.spec import load
+from tests.integration.conftest import Laboratory
+from workers.outputs import entities
+
+STORY = """Chapter 1
+
+Captain Ahab came on deck. Ahab said nothing. The old man Ahab looked at Stubb, and Stubb laughed.
+Then Starbuck spoke to Ahab, and Stubb went below with Starbuck.
+
+Chapter 2
+
+Near noon Captain Ahab called Starbuck. Starbuck answered Ahab, while Stubb and Old Thunder waited. They saw
+Old Thunder again, and Stubb said so. With Old Thunder went Starbuck, and Ahab stayed.
+"""
+
+
+def names(lab: Laboratory, book: str) -> dict[str, tuple[int, list[str]]]:
+    found = entities.glossed(lab.database, lab.ops, book)
+    rows = entities.listed(lab.database, found, limit=1000, citations=0)
+    assert all(len(row["citations"]) == row["citation_count"] for row in rows)
+    return {row["name"]: (row["count"], row["aliases"]) for row in rows}
+
+
+def decide(lab: Laboratory, book: str, kind: DecisionKind, name: str, other: str) -> int:
+    return entities.decide(lab.database, entities.glossed(lab.database, lab.ops, book), kind, name, other)
+
+
+def test_decisions_survive_a_full_rerun_and_an_edit_and_can_be_undone(lab: Laboratory) -> None:
+    book = lab.book(STORY)
+    path = str(book)
+    lab.run(load("glossary"), book)
+    before = names(lab, path)
+    assert "Captain Ahab" in before["Ahab"][1]
+    decide(lab, path, DecisionKind.MERGE, "Old Thunder", "Ahab")
+    decide(lab, path, DecisionKind.SPLIT, "Captain Ahab", "Ahab")
+    decide(lab, path, DecisionKind.RENAME, "Stubb", "Second Mate Stubb")
+    after = names(lab, path)
+    assert "Old Thunder" in after["Ahab"][1]
+    assert "Old Thunder" not in after
+    assert after["Captain Ahab"][0] == 2
+    assert after["Ahab"][0] == before["Ahab"][0] + before["Old Thunder"][0] - 2
+    assert after["Second Mate Stubb"] == (before["Stubb"][0], ["Stubb"])
+    assert sum(count for count, _ in after.values()) == sum(count for count, _ in before.values())
+
+    book.write_text(STORY.replace("Chapter 2", "Chapter 2\n\nAgain Captain Ahab stood there, and Ahab frowned.\n"))
+    lab.run(load("glossary"), book)
+    edited = names(lab, path)
+    assert edited["Captain Ahab"][0] == 3
+    assert "Old Thunder" in edited["Ahab"][1]
+    assert "Second Mate Stubb" in edited
+    copied = lab.run(load("glossary"), lab.book(book.read_text(), "copy.txt"))
+    assert lab.calls(copied) == 0
+    assert "Second Mate Stubb" not in names(lab, str(lab.folder / "copy.txt")), "a decision is about one document"
+
+    document = entities.glossed(lab.database, lab.ops, path).document.id
+    assert entities.undo(lab.database, document, None).kind == "rename"
+    assert "Stubb" in names(lab, path)
+    for _ in range(2):
+        entities.undo(lab.database, document, None)
+    assert "Old Thunder" in names(lab, path)
+    with pytest.raises(NotFoundError, match="no decision"):
+        entities.undo(lab.database, document, None)
+    assert [item.undone_at is not None for item in entities.decisions(lab.database, document)] == [True] * 3
+
+
+def test_a_decision_about_names_that_are_not_there_is_refused_or_sleeps(lab: Laboratory) -> None:
+    book = lab.book(STORY)
+    path = str(book)
+    with pytest.raises(NotFoundError, match="no document"):
+        names(lab, "nothing.txt")
+    lab.run(load("summary"), book)
+    with pytest.raises(NotFoundError, match="no glossary"):
+        names(lab, path)
+    lab.run(load("glossary"), book)
+    for kind, one, other in (
+        (DecisionKind.MERGE, "Queequeg", "Ahab"),
+        (DecisionKind.MERGE, "Captain Ahab", "Ahab"),
+        (DecisionKind.SPLIT, "Stubb", "Ahab"),
+        (DecisionKind.RENAME, "Queequeg", "Q"),
+    ):
+        with pytest.raises(UsageError):
+            decide(lab, path, kind, one, other)
+    decide(lab, path, DecisionKind.MERGE, "Old Thunder", "Ahab")
+    book.write_text(STORY.replace("Old Thunder", "the captain"))
+    lab.run(load("glossary"), book)
+    assert names(lab, path)["Ahab"][0] > 3
+    book.write_text(STORY)
+    lab.run(load("glossary"), book)
+    assert "Old Thunder" in names(lab, path)["Ahab"][1], "it wakes where its names come back"

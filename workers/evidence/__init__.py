@@ -1,0 +1,1 @@
+"""Evidence at work: the index of chunks, searches, bundles with their traces, answers, measurements."""
