@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+import redis
+from sqlalchemy import inspect
 
 from db.database import Database
 from db.engine import make_engine
@@ -128,6 +130,25 @@ class Both:
                 return [(row[0], row[1], row[2]) for row in found]
         finally:
             database.close()
+
+    def rows(self) -> str:
+        """Every row of every table, as text."""
+        url = self.cli.environment().get("OCTAVO_DATABASE_URL", f"sqlite:///{self.cli.state}/octavo.db")
+        database = Database(make_engine(url))
+        try:
+            with database.engine.connect() as connection:
+                names = inspect(connection).get_table_names()
+                return "\n".join(str(connection.exec_driver_sql(f"SELECT * FROM {name}").all()) for name in names)
+        finally:
+            database.close()
+
+    def broker(self) -> bytes:
+        """All that stands in the broker, which is all that Flower can show."""
+        url = self.cli.environment().get("OCTAVO_REDIS_URL")
+        if url is None:
+            return b""
+        with redis.Redis.from_url(url) as client:
+            return b"\n".join(client.dump(name) or b"" for name in client.scan_iter())
 
 
 @pytest.fixture(scope="module")
@@ -398,9 +419,11 @@ def test_the_key_stands_in_nothing_that_octavo_writes(both: Both) -> None:
         assert SECRET not in ended.out + ended.err
     job = both.cli.ok("jobs", "--json").json[0]["job"]
     assert [code for _, code, _ in both.attempts(job)] == ["auth"]
-    for path in both.cli.folder.rglob("*"):
+    for path in both.cli.folder.rglob("*"):  # the database of embedded mode, and the logs of workers, are here too
         if path.is_file():
             assert SECRET.encode() not in path.read_bytes(), path
+    assert SECRET not in both.rows()
+    assert SECRET.encode() not in both.broker()
     both.cli.run("cancel", "last")
 
 
