@@ -9,6 +9,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
+import httpx2  # what the SDK speaks HTTP with
 import openai
 from pydantic import SecretStr
 
@@ -78,15 +79,19 @@ class OpenAIEngine:
         """The whole answer to one message, with what else the request is to hold. Raises CallError."""
         messages = [{"role": "user", "content": text}]
         plain = {"model": self._profile.model, "messages": messages, self._profile.max_tokens_field: max_tokens}
-        found = self._created({**plain, "extra_body": body}, self._profile.timeout_s)
+        found = self._created(plain | body, self._profile.timeout_s)
         return found if isinstance(found, dict) else {}
 
     def _created(self, body: dict[str, Any], timeout_s: float) -> Any:
         try:
-            answer = self.client.chat.completions.with_raw_response.create(
-                **body, timeout=_timeout(self._profile, timeout_s)
+            # Not `chat.completions.create`: it walks the types of every field of a body that is plain JSON already.
+            answer = self.client.post(
+                "/chat/completions",
+                cast_to=httpx2.Response,
+                body=body,
+                options={"timeout": _timeout(self._profile, timeout_s)},
             )
-            return answer.http_response.json()
+            return answer.json()
         except openai.OpenAIError as error:
             # From nothing: the SDK's error holds the request, and the request the key.
             raise openai_errors.named(error, self.without_key(openai_errors.words_of(error))) from None
@@ -111,7 +116,7 @@ class OpenAIEngine:
         elif profile.thinking is not None:
             body["reasoning_effort"] = profile.thinking
         form = _form(profile.json_mode, ask)
-        return body | ({"response_format": form} if form else {}) | ({"extra_body": more} if more else {})
+        return body | ({"response_format": form} if form else {}) | more
 
     def models(self) -> list[str]:
         """What the server says it has. Raises CallError."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
@@ -54,6 +55,7 @@ class ChatModel:
         self.engine = engine
         self.counter = counter
         self.profile = profile
+        self._last = threading.local()
         fixed = prompts.messages("{{ text }}", {"text": ""}, schema=None, show_schema=True, attempt=1)
         taken = profile.output_reserve + counter.safety(profile.window) + counter.count(fixed)
         self.window = max(1, profile.window - taken)
@@ -151,8 +153,7 @@ class ChatModel:
 
     def _one(self, request: Request, text: str) -> tuple[OpOutput, Usage]:
         material = self._material(request, text)
-        messages = self.messages(request, material)
-        tokens = self.counter.count(messages)
+        messages, tokens = self._counted(request, text)
         room = self._room(request)
         if tokens > room:
             raise fault(
@@ -214,7 +215,18 @@ class ChatModel:
             raise fault("bad_prompt", error.message) from error
 
     def _count(self, request: Request, text: str) -> int:
-        return self.counter.count(self.messages(request, self._material(request, text)))
+        return self._counted(request, text)[1]
+
+    def _counted(self, request: Request, text: str) -> tuple[list[prompts.Message], int]:
+        """A prompt and its tokens. The last one of each thread is kept: it is measured, and then it is asked."""
+        asked = (request.sent, request.attempt, request.params, request.children, text)
+        last: tuple[object, list[prompts.Message], int] | None = getattr(self._last, "made", None)
+        if last is not None and last[0] == asked:
+            return last[1], last[2]
+        messages = self.messages(request, self._material(request, text))
+        tokens = self.counter.count(messages)
+        self._last.made = (asked, messages, tokens)
+        return messages, tokens
 
     def _room(self, request: Request) -> int:
         """window − output reserve − safety: what system, instructions, history and input may take together."""

@@ -44,7 +44,8 @@ def test_each_setting_goes_where_servers_look_for_it() -> None:
         sampling={"temperature": 0, "seed": 3, "top_k": 5, "min_p": 0.1, "repetition_penalty": 1.1, "stop": ["x"]},
     )
     assert (sent["temperature"], sent["seed"], sent["stop"], sent["max_completion_tokens"]) == (0, 3, ["x"], 9)
-    assert sent["extra_body"] == {
+    others = {name: sent[name] for name in ("cache", "top_k", "min_p", "repetition_penalty", "chat_template_kwargs")}
+    assert others == {
         "cache": True, "top_k": 5, "min_p": 0.1, "repetition_penalty": 1.1,
         "chat_template_kwargs": {"enable_thinking": False},
     }  # fmt: skip
