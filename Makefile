@@ -51,6 +51,7 @@ bench: $(VENV)/.ready-bench
 	$(BIN)/python benchmarks/split.py --english $(ENGLISH) --chinese $(CHINESE)
 	$(BIN)/python benchmarks/split_locality.py $(ENGLISH)
 	$(BIN)/python -m benchmarks.read
+	$(BIN)/python -m benchmarks.read_bulk
 	$(BIN)/python -m benchmarks.extractive $(ENGLISH) $(CHINESE)
 	$(BIN)/python -m benchmarks.llm
 

@@ -55,10 +55,10 @@ TRUE_ENCODINGS = {
     "rtl/quran_uthmani.txt": "utf-8",
 }
 PIECES = {
-    "zh/三国演义.txt": ("gb18030", "utf-16-le", "utf-16-be"),
-    "zh/三國演義_big5.txt": ("cp950",),
-    "ja/soseki_wagahai_sjis.txt": ("cp932", "euc_jp", "utf-16-le"),
-    "ru/debian-faq.ru.txt": ("cp1251", "koi8_r", "cp866", "utf-16-le"),
+    "zh/三国演义.txt": ("gb18030", "gbk", "utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"),
+    "zh/三國演義_big5.txt": ("cp950", "big5hkscs"),
+    "ja/soseki_wagahai_sjis.txt": ("cp932", "euc_jp", "iso2022_jp", "utf-16-le"),
+    "ru/debian-faq.ru.txt": ("cp1251", "koi8_r", "cp866", "utf-16-le", "utf-32-le"),
 }
 
 

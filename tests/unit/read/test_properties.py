@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import io
+import zipfile
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -10,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import OctavoError
+from pipeline.read.joined import Part, read_joined
 from pipeline.read.line_ends import LineEnds, source_offset
 from pipeline.read.markdown import MarkdownScanner
 from pipeline.read.reading import Reading, ReadOptions
@@ -140,3 +144,48 @@ def test_headings_do_not_depend_on_where_blocks_end(document: str, cuts: list[in
                 pieces(block)
         pieces.finish()
         assert getattr(pieces, found) == getattr(whole, found)
+
+
+@given(document=DOCUMENTS, name=NAMES, place=st.integers(0, 2000), flips=st.binary(max_size=4))
+@settings(max_examples=150, deadline=None)
+def test_packed_texts_whole_or_damaged_give_their_text_or_an_error_of_the_project(
+    document: str, name: str, place: int, flips: bytes
+) -> None:
+    plain = _read(document.encode(), name)
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, document)
+    for data, packed in ((gzip.compress(document.encode(), mtime=0), f"{name}.gz"), (target.getvalue(), "book.zip")):
+        whole = _read(data, packed)
+        assert (whole is None) == (plain is None)
+        if whole is not None and plain is not None:
+            assert (whole.text_sha256, whole.sections) == (plain.text_sha256, plain.sections)
+        damaged = data[:place] + flips + data[place + len(flips) :]
+        _read(damaged, packed)
+
+
+@given(documents=st.lists(DOCUMENTS, min_size=1, max_size=5), kinds=st.lists(NAMES, min_size=5, max_size=5))
+@settings(max_examples=150, deadline=None)
+def test_books_in_parts_hold_every_character_of_each_part_once(
+    documents: list[str], kinds: list[str], check_tree: Callable[[Reading], None]
+) -> None:
+    names = [f"{number} {kind}" for number, kind in enumerate(kinds)]
+    parts = [
+        Part(name=name, source=BytesSource(name, document.encode()))
+        for name, document in zip(names, documents, strict=False)
+    ]
+    try:
+        reading = read_joined("book", parts, ReadOptions(), read)
+    except OctavoError:
+        return
+    check_tree(reading)
+    texts = ["".join(one.blocks()) for part in parts if (one := _read_part(part)) is not None]
+    ended = [text if text.endswith("\n") or not text else text + "\n" for text in texts[:-1]]
+    assert "".join(reading.blocks()) == "".join(ended) + texts[-1]
+
+
+def _read_part(part: Part) -> Reading | None:
+    try:
+        return read(part.source, ReadOptions())
+    except OctavoError:
+        return None
