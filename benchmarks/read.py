@@ -163,7 +163,10 @@ def pieces(corpus: Path) -> None:
             cells = ""
             for size in sizes:
                 chosen = [text[place : place + size] for place in range(3000, 160_000, 2777)]
-                written = [data for piece in chosen if not (data := piece.encode(encoding, "ignore")).isascii()]
+                encoded = [piece.encode(encoding, "ignore") for piece in chosen]
+                written = [
+                    data for data in encoded if not data.isascii() or b"\x1b$" in data
+                ]  # ISO-2022-JP is seven-bit
                 ours = sum(_piece(data) == data.decode(encoding) for data in written)
                 theirs = sum(str(from_bytes(data).best()) == data.decode(encoding) for data in written)
                 cells += f"{ours:>6} |{theirs:>3} /{len(written):>3}    "
