@@ -1,5 +1,5 @@
 # syntax=docker/dockerfile:1
-# The image of every Octavo process: workers, migrations, Flower, and the command line itself.
+# The image of every Octavo process: workers, migrations, the pages, Flower, and the command line itself.
 ARG PYTHON_VERSION=3.13
 
 FROM python:${PYTHON_VERSION}-slim AS build
@@ -11,7 +11,7 @@ COPY db db
 COPY pipeline pipeline
 RUN python -m pip wheel --no-cache-dir --no-deps --wheel-dir /wheels . \
  && python -m venv /venv \
- && /venv/bin/python -m pip install --no-cache-dir "octavo[postgres,flower] @ file://$(ls /wheels/octavo-*.whl)" \
+ && /venv/bin/python -m pip install --no-cache-dir "octavo[postgres,flower,web] @ file://$(ls /wheels/octavo-*.whl)" \
  && /venv/bin/python -m compileall -q /venv/lib
 
 FROM python:${PYTHON_VERSION}-slim

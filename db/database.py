@@ -19,11 +19,13 @@ from db.repositories.documents import DocumentRepository
 from db.repositories.entity_sets import EntitySetRepository
 from db.repositories.jobs import JobRepository
 from db.repositories.leases import LeaseRepository
+from db.repositories.lists import ListRepository
 from db.repositories.results import ResultRepository
 from db.repositories.search import SearchRepository
 from db.repositories.tasks import TaskRepository
 from db.repositories.traces import TraceRepository
 from db.repositories.usage import UsageRepository
+from db.repositories.web import WebRepository
 
 
 class Repositories:
@@ -43,6 +45,8 @@ class Repositories:
         self.entity_sets = EntitySetRepository(connection)
         self.search = SearchRepository(connection)
         self.traces = TraceRepository(connection)
+        self.lists = ListRepository(connection)
+        self.web = WebRepository(connection)
 
 
 class Database:

@@ -5,6 +5,7 @@ Run by `make docs`; a test fails while what is written differs from what the cod
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from typer.main import get_command
 
 from octavo.cli.exits import Exit
 from octavo.cli.main import app
+from octavo.web.app import described
 from pipeline.models.errors import POLICIES, TABLE
 from pipeline.settings import PREFIX, ModelProfile, Settings
 from pipeline.spec import GrainSpec, NeighboursSpec, SamplingSpec, StepSpec
@@ -46,6 +48,10 @@ SETTINGS = {
     "op_slots": "Calls in flight at once of ops that ask no model.",
     "window_per_slot": "Tasks taken ahead for each slot.",
     "ops": "Modules with ops of your own, separated by commas in the variable. `--ops` goes before it.",
+    "web_token": "A token with all rights on `octavo web`, for supervisors; people use `octavo token`.",
+    "upload_mb": "Megabytes that a book may have which comes in by HTTP.",
+    "log_format": "How workers and `octavo web` write their logs: lines for people, or JSON.",
+    "log_level": "What they write at least.",
     "debug": "Show tracebacks with errors, as `octavo --debug` does.",
     "failpoint": "For tests only: where the process is to die.",
     "limits": "What providers allow, by name, in `octavo.toml` only: `[limits.NAME]` with `concurrency`, "
@@ -253,7 +259,12 @@ def renewed(page: str, tables: dict[str, str]) -> str:
     return text
 
 
-PAGES = {"cli.md": cli, "guide.md": guide, "models.md": models}
+def api() -> str:
+    """The text of docs/openapi.json: the API's description, as the server gives it."""
+    return json.dumps(described(), indent=1, ensure_ascii=False) + "\n"
+
+
+PAGES = {"cli.md": cli, "guide.md": guide, "models.md": models, "openapi.json": api}
 
 if __name__ == "__main__":
     for name, made in PAGES.items():

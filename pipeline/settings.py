@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import quote, urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
 from pipeline.errors import SettingsError
 from pipeline.spec import SamplingSpec, describe
 
 FILE = "octavo.toml"
 PREFIX = "OCTAVO_"
+LEAST_TOKEN = 20  # characters of a token that a person chose
 
 
 class LimitsSpec(BaseModel):
@@ -115,10 +116,21 @@ class Settings(BaseModel):
     op_slots: Annotated[int, Field(ge=1, le=4096)] = 4  # calls in flight of ops that ask no model
     window_per_slot: Annotated[float, Field(ge=1, le=1000)] = 2  # tasks in flight for each slot of the model
     ops: tuple[str, ...] = ()  # modules with ops of the user's own
+    web_token: SecretStr | None = None  # lets its holder do all that the web pages and the API can do
+    upload_mb: Annotated[int, Field(ge=1, le=100_000)] = 512  # a book that comes in by HTTP may have so many megabytes
+    log_format: Literal["console", "json"] = "console"
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "WARNING"
     debug: bool = False
     failpoint: str | None = None  # where the process is to be killed; for tests alone (workers.failpoints)
     limits: dict[str, LimitsSpec] = Field(default_factory=dict)  # by name; a step, or a model's profile, names them
     models: dict[str, ModelProfile] = Field(default_factory=lambda: {"extractive": ModelProfile()})
+
+    @field_validator("web_token")
+    @classmethod
+    def _long_enough(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and len(value.get_secret_value()) < LEAST_TOKEN:
+            raise ValueError(f"a token needs {LEAST_TOKEN} characters or more")
+        return value
 
     @property
     def distributed(self) -> bool:

@@ -39,14 +39,19 @@ def unpause(database: Database, text: str, caps: Mapping[str, int] | None = None
     Raises NotPossibleError for a job that its caps would stop again at once.
     """
     with database.write() as rows:
-        job = find_job(rows, text)
-        _unless(job, (JobState.CANCELLED, JobState.FAILED), "resumed")
-        if caps:
-            rows.jobs.cap(job.id, job.caps | dict(caps))
-        _within(rows, job, job.caps | dict(caps or {}))
-        if job.state is JobState.PAUSED:
-            rows.jobs.move(job.id, to=JobState.RUNNING, reason=None)
-        return find_job(rows, str(job.id))
+        return unpause_in(rows, text, caps)
+
+
+def unpause_in(rows: Repositories, text: str, caps: Mapping[str, int] | None = None) -> Job:
+    """As `unpause`, in a transaction that is open."""
+    job = find_job(rows, text)
+    _unless(job, (JobState.CANCELLED, JobState.FAILED), "resumed")
+    if caps:
+        rows.jobs.cap(job.id, job.caps | dict(caps))
+    _within(rows, job, job.caps | dict(caps or {}))
+    if job.state is JobState.PAUSED:
+        rows.jobs.move(job.id, to=JobState.RUNNING, reason=None)
+    return find_job(rows, str(job.id))
 
 
 def _within(rows: Repositories, job: Job, caps: Mapping[str, int]) -> None:
@@ -85,7 +90,7 @@ def retry(database: Database, text: str) -> tuple[Job, int]:
         steps = rows.jobs.steps(job.id)
         count = rows.tasks.retry_holes([step.id for step in steps])
         if count:
-            _reopen(rows, job, steps)
+            reopen(rows, job, steps)
         return find_job(rows, str(job.id)), count
 
 
@@ -109,7 +114,7 @@ def _waited(plan: Mapping[str, Any]) -> bool:
     return plan.get("entities") is not None or (plan.get("neighbours") or {}).get("summary") is not None
 
 
-def _reopen(rows: Repositories, job: Job, steps: Sequence[Step]) -> None:
+def reopen(rows: Repositories, job: Job, steps: Sequence[Step]) -> None:
     """Maps are open again; the levels of reduces go, for they were planned on outputs that change (the memo stays)."""
     late = {position for position, plan in enumerate(job.resolved["steps"]) if _waited(plan)}
     maps = [step for step in steps if step.level == 0 and step.position not in late]

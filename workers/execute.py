@@ -21,7 +21,7 @@ from pipeline.ops.values import Json, OpOutput
 from pipeline.retry import CallError, ErrorClass
 from pipeline.states import WAITS
 from pipeline.surroundings import Surroundings
-from workers import failpoints
+from workers import failpoints, logs
 from workers.clock import now_ms
 from workers.governor.port import Permit, Wait
 from workers.planning.context import JobContext, load_context
@@ -49,6 +49,7 @@ class Work:
     feeds: tuple[Feed, ...] = ()  # the merges that will take its output
     whole: bool = True  # a node that is not has its children yet to be loaded
     shown: Surroundings | None = None  # what the step shows with the chunk
+    document: str | None = None  # of a chunk: its document's id, for the logs
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +188,10 @@ class Loader:
             before = self._before(step, plan, claim) if plan.source is not None else ()
             text, tokens = texts[claim.id]
             more = shown.get(claim.id)
-            works.append(Work(claim, step, plan, begun, text, tokens, before, feeds=feeds, shown=more))
+            document = str(self.context(step.job_id).selection.locate(claim.ordinal).member.document.id)
+            works.append(
+                Work(claim, step, plan, begun, text, tokens, before, feeds=feeds, shown=more, document=document)
+            )
         return works
 
     def _shown(self, claims: Sequence[Claim]) -> dict[int, Surroundings]:
@@ -281,6 +285,13 @@ class Executor:
 
     def run(self, work: Work) -> None:
         """Do the work and hand its outcome over. Raises nothing that a call can cause."""
+        claim = work.claim
+        with logs.bound(
+            job=str(work.step.job_id), task=claim.id, attempt=claim.attempt, step=work.step.name, document=work.document
+        ):
+            self._run(work)
+
+    def _run(self, work: Work) -> None:
         if self._guard is None or work.plan.limits is None:
             self._submit(self._done(work))
         else:

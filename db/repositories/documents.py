@@ -23,7 +23,7 @@ from pipeline.read.reading import LineEnding, Section
 from pipeline.states import RevisionState
 
 _APART = ("layout", "line_endings", "title", "places")  # read when they are needed
-_REVISION = [column for column in RevisionRow.__table__.c if column.name not in _APART]
+REVISION = [column for column in RevisionRow.__table__.c if column.name not in _APART]
 
 
 class DocumentRepository:
@@ -74,7 +74,7 @@ class DocumentRepository:
                 DocumentRow.title.label("d_title"),
                 DocumentRow.media_type,
                 DocumentRow.collection,
-                *_REVISION,
+                *REVISION,
             )
             .join_from(DocumentRow, RevisionRow, DocumentRow.current_revision_id == RevisionRow.id, isouter=True)
             .order_by(DocumentRow.id)
@@ -86,13 +86,13 @@ class DocumentRepository:
 
     def revision(self, revision_id: int) -> Revision | None:
         """A revision by id."""
-        row = self._connection.execute(select(*_REVISION).where(RevisionRow.id == revision_id)).one_or_none()
-        return None if row is None else _revision(row)
+        row = self._connection.execute(select(*REVISION).where(RevisionRow.id == revision_id)).one_or_none()
+        return None if row is None else as_revision(row)
 
     def revisions(self, document_id: UUID) -> list[Revision]:
         """The published revisions of a document, oldest first."""
-        query = select(*_REVISION).where(RevisionRow.document_id == document_id, RevisionRow.number.is_not(None))
-        return [_revision(row) for row in self._connection.execute(query.order_by(RevisionRow.number))]
+        query = select(*REVISION).where(RevisionRow.document_id == document_id, RevisionRow.number.is_not(None))
+        return [as_revision(row) for row in self._connection.execute(query.order_by(RevisionRow.number))]
 
     def build(self, document_id: UUID, new: NewRevision) -> int:
         """Begin a revision that nobody sees yet; gives its id."""
@@ -297,7 +297,8 @@ class DocumentRepository:
         return [(row[0], row[1], row[2], row[3]) for row in rows]
 
 
-def _revision(row: Row[Any]) -> Revision:
+def as_revision(row: Row[Any]) -> Revision:
+    """A revision from its columns."""
     return Revision(
         id=row.id,
         document_id=row.document_id,
@@ -327,5 +328,5 @@ def _document(row: Row[Any]) -> Document:
         title=row.d_title,
         media_type=row.media_type,
         collection=row.collection,
-        current=None if row.id is None else _revision(row),
+        current=None if row.id is None else as_revision(row),
     )

@@ -32,6 +32,14 @@ _TASK = (
     TaskRow.page_ordinal,
     TaskRow.not_before_ms,
 )
+# A hole that is to be tried again, with a clean record.
+_FRESH: dict[str, Any] = {
+    "state": case((TaskRow.key.is_(null()), TaskState.BLOCKED), else_=TaskState.READY),
+    "attempt": 0,
+    "losses": 0,
+    "not_before_ms": None,
+    "error_code": None,
+}
 
 
 class TaskRepository:
@@ -331,14 +339,22 @@ class TaskRepository:
         statement = update(TaskRow).where(
             TaskRow.step_id.in_(step_ids), TaskRow.state.in_((TaskState.FAILED, TaskState.WAIVED))
         )
-        fresh = {
-            "state": case((TaskRow.key.is_(null()), TaskState.BLOCKED), else_=TaskState.READY),
-            "attempt": 0,
-            "losses": 0,
-            "not_before_ms": None,
-            "error_code": None,
-        }
-        return self._connection.execute(statement.values(**fresh)).rowcount
+        return self._connection.execute(statement.values(**_FRESH)).rowcount
+
+    def count_holes(self, step_ids: Sequence[int], *, code: str | None, ordinals: Sequence[int] | None) -> int:
+        """How many holes of steps have an error code, or are at ordinals; None: any."""
+        query = select(func.count()).select_from(TaskRow).where(*_holes(step_ids, code, ordinals))
+        return int(self._connection.execute(query).scalar_one())
+
+    def retry_some(self, step_ids: Sequence[int], *, code: str | None, ordinals: Sequence[int] | None) -> int:
+        """Make the holes that `count_holes` counts ready again with a clean record; gives how many."""
+        statement = update(TaskRow).where(*_holes(step_ids, code, ordinals))
+        return self._connection.execute(statement.values(**_FRESH)).rowcount
+
+    def waive_some(self, step_ids: Sequence[int], *, code: str | None, ordinals: Sequence[int] | None) -> int:
+        """Accept the holes that `count_holes` counts; gives how many."""
+        statement = update(TaskRow).where(*_holes(step_ids, code, ordinals))
+        return self._connection.execute(statement.values(state=TaskState.WAIVED)).rowcount
 
     def waive(self, step_ids: Sequence[int], ordinals: Sequence[int] | None) -> int:
         """Accept holes: all of the steps', or those at the ordinals; gives how many."""
@@ -354,6 +370,15 @@ class TaskRepository:
             TaskRow.state.in_((TaskState.BLOCKED, *TASK_CLAIMABLE, TaskState.WAITING_KEY)),
         )
         return self._connection.execute(statement.values(state=TaskState.CANCELLED)).rowcount
+
+
+def _holes(step_ids: Sequence[int], code: str | None, ordinals: Sequence[int] | None) -> list[Any]:
+    conditions: list[Any] = [TaskRow.step_id.in_(step_ids), TaskRow.state == TaskState.FAILED]
+    if code is not None:
+        conditions.append(TaskRow.error_code == code)
+    if ordinals is not None:
+        conditions.append(TaskRow.ordinal.in_(ordinals))
+    return conditions
 
 
 def _overdue(row: Any) -> Overdue:

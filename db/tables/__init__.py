@@ -6,6 +6,7 @@ from db.tables.evidence import DecisionRow, EntitySetRow, SearchChunkingRow, Sea
 from db.tables.jobs import AttemptRow, JobDocumentRow, JobRow, PipelineRow, ProcessRow, StepCounterRow, StepRow, TaskRow
 from db.tables.results import KeyLeaseRow, PartitionRow, PartRow, ResultRow
 from db.tables.views import ScheduleRow, ViewDocumentRow, ViewNodeRow, ViewRefreshRow, ViewRow
+from db.tables.web import EventRow, IdempotencyRow, OperationRow, TokenRow, UploadRow
 
 __all__ = [
     "AttemptRow",
@@ -15,10 +16,13 @@ __all__ = [
     "DecisionRow",
     "DocumentRow",
     "EntitySetRow",
+    "EventRow",
     "GrainRow",
+    "IdempotencyRow",
     "JobDocumentRow",
     "JobRow",
     "KeyLeaseRow",
+    "OperationRow",
     "PageRow",
     "PartRow",
     "PartitionRow",
@@ -34,7 +38,9 @@ __all__ = [
     "StepCounterRow",
     "StepRow",
     "TaskRow",
+    "TokenRow",
     "TraceRow",
+    "UploadRow",
     "ViewDocumentRow",
     "ViewNodeRow",
     "ViewRefreshRow",

@@ -49,7 +49,7 @@ class JobDocumentRow(Base):
 
     job_id: Mapped[UUID] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
     ordinal: Mapped[int] = mapped_column(primary_key=True)
-    document_id: Mapped[UUID] = mapped_column(ForeignKey("documents.id"))
+    document_id: Mapped[UUID] = mapped_column(ForeignKey("documents.id"), index=True)
     revision_id: Mapped[int] = mapped_column(BIG, ForeignKey("revisions.id"))
 
 

@@ -7,7 +7,23 @@ from typing import Annotated
 
 import typer
 
-from octavo.cli import console, decide, diff, entities, evidence, ingest, look, models, run, system, up, usage, worker
+from octavo.cli import (
+    console,
+    decide,
+    diff,
+    entities,
+    evidence,
+    ingest,
+    look,
+    models,
+    retrofit,
+    run,
+    system,
+    up,
+    usage,
+    web,
+    worker,
+)
 from octavo.cli.exits import Exit as Code
 from octavo.cli.exits import code_of
 from pipeline.errors import OctavoError
@@ -23,10 +39,12 @@ app = typer.Typer(
 
 app.command("run")(run.run)
 app.command("ingest")(ingest.ingest_command)
+app.command("import")(retrofit.import_command)
 app.command("plan")(run.plan)
 app.command("resume")(run.resume)
 app.command("worker")(worker.worker)
 app.command("up")(up.up)
+app.command("web")(web.web)
 app.command("status")(look.status)
 app.command("jobs")(look.jobs)
 app.command("results")(look.results_command)
@@ -47,6 +65,7 @@ app.command("waive")(decide.waive)
 app.command("usage")(usage.usage)
 app.command("doctor")(system.doctor)
 app.add_typer(entities.entities_app, name="entities")
+app.add_typer(web.token_app, name="token")
 app.add_typer(system.db_app, name="db")
 app.add_typer(models.models_app, name="models")
 

@@ -32,6 +32,8 @@ def up(
     ops: options.Ops = None,
     flower: Annotated[bool, typer.Option("--flower/--no-flower", help="Show the tasks in a browser.")] = True,
     flower_port: Annotated[int, typer.Option("--flower-port", min=1, max=65535, help="Its port on 127.0.0.1.")] = 5555,
+    web: Annotated[bool, typer.Option("--web/--no-web", help="Serve the pages and the HTTP API.")] = True,
+    web_port: Annotated[int, typer.Option("--web-port", min=1, max=65535, help="Their port on 127.0.0.1.")] = 8321,
     stop_after: Annotated[
         float, typer.Option("--stop-after", min=0, max=3600, help="Seconds that running calls get to end at a stop.")
     ] = 30,
@@ -39,7 +41,7 @@ def up(
     as_json: options.AsJson = False,
     state: options.State = None,
 ) -> None:
-    """Run workers here, with PostgreSQL, Redis and Flower where they are not given by URL, until Ctrl-C."""
+    """Run workers and the pages here, with PostgreSQL, Redis and Flower where needed, until Ctrl-C."""
     from workers.supervise import stack as stacks
 
     settings = settings_module.current({"state": state})
@@ -50,6 +52,8 @@ def up(
         worker_options=tuple(part for module in ops or () for part in ("--ops", module)),
         with_flower=flower,
         flower_port=flower_port,
+        with_web=web,
+        web_port=web_port,
         worker_stop_s=stop_after,
         database_url=settings.database_url,
         redis_url=settings.redis_url,

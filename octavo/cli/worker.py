@@ -44,6 +44,7 @@ def worker(
     state: options.State = None,
 ) -> None:
     """Serve jobs over Redis and PostgreSQL until told to end (OCTAVO_REDIS_URL, OCTAVO_DATABASE_URL)."""
+    from workers import logs
     from workers.distributed import worker as module
     from workers.distributed.queues import QUEUES
 
@@ -55,6 +56,7 @@ def worker(
     if max_tasks_per_child is not None and pool is not Pool.PREFORK:
         raise UsageError("--max-tasks-per-child is for processes", hint="add --pool prefork, or leave it out")
     settings = settings_module.current({"state": state, "ops": tuple(ops) if ops else None})
+    logs.set_up(settings)
     code = module.run(
         settings,
         queues=wanted,

@@ -62,6 +62,7 @@ class Running:
     state: Path
     driven: Driven
     flower_port: int
+    web_port: int = 0
 
     @property
     def pids(self) -> dict[str, int]:
@@ -72,6 +73,11 @@ class Running:
         """The environment file, as a shell would read it."""
         lines = (self.state / "up.env").read_text().splitlines()
         return dict(shlex.split(line)[1].split("=", 1) for line in lines)
+
+    @property
+    def token(self) -> str:
+        """What lets into the pages."""
+        return (self.state / "web.token").read_text().strip()
 
     @property
     def password(self) -> str:
@@ -98,6 +104,8 @@ def start(folder: Path, *more: str, environ: dict[str, str] | None = None) -> su
     (folder / "stand_in.py").write_text(STAND_IN)
     (folder / "book.txt").write_text(SENTENCE)
     plain = {name: value for name, value in os.environ.items() if not name.startswith(("OCTAVO_", "FLOWER_"))}
+    if "--web-port" not in more:
+        more = ("--no-web", *more)
     with (folder / "log").open("ab") as log:
         return subprocess.Popen(
             [sys.executable, "-c", UP, str(folder / "stand_in.py"), "--state", "state", "--json", *more],
@@ -145,10 +153,12 @@ def _running(folder: Path) -> Iterator[Running]:
     (folder / "flowerconfig.py").write_text("basic_auth = ['anybody:anything']\naddress = '0.0.0.0'\n")
     port = free_port()
     hostile = {"FLOWER_UNAUTHENTICATED_API": "true", "FLOWER_ADDRESS": "0.0.0.0", "FLOWER_BASIC_AUTH": "a:b"}
-    with ended_after(start(folder, "--flower-port", str(port), environ=hostile)) as process:
+    web_port = free_port()
+    ports = ("--flower-port", str(port), "--web-port", str(web_port))
+    with ended_after(start(folder, *ports, environ=hostile)) as process:
         up = Driven(process)
         wait_until_ready(up, folder)
-        yield Running(folder, folder / "state", up, port)
+        yield Running(folder, folder / "state", up, port, web_port)
 
 
 PAGES = ["/", "/workers", "/tasks", "/broker", "/task/1", "/api/workers", "/api/tasks", "/api/task/info/1"]
@@ -205,6 +215,23 @@ def test_flower_shows_a_task_in_words_and_no_text_of_the_book(running: Running) 
     assert not any("Ishmael" in page or "went to sea" in page for page in pages)
 
 
+def test_the_pages_are_served_to_who_has_the_token_and_see_the_workers(running: Running) -> None:
+    def asked(path: str, **headers: str) -> tuple[int, bytes]:
+        connection = HTTPConnection("127.0.0.1", running.web_port, timeout=20)
+        try:
+            connection.request("GET", path, headers=headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+    until(lambda: asked("/health")[0] == 200, 30, lambda: "the pages do not answer")
+    assert asked("/v1/workers")[0] == 401
+    status, body = asked("/v1/workers", Authorization=f"Bearer {running.token}")
+    assert status == 200
+    assert [worker["pid"] for worker in json.loads(body)["items"]] == [running.pids["worker-1"]]
+
+
 def test_only_loopback_is_listened_on_and_redis_wants_its_password(running: Running) -> None:
     redis_port = int(running.env["OCTAVO_REDIS_URL"].rpartition(":")[2].partition("/")[0])
     listening: dict[int, set[str]] = {}
@@ -213,7 +240,7 @@ def test_only_loopback_is_listened_on_and_redis_wants_its_password(running: Runn
             address, state = line.split()[1], line.split()[3]
             if state == "0A":  # include/net/tcp_states.h: TCP_LISTEN
                 listening.setdefault(int(address.rpartition(":")[2], 16), set()).add(address.rpartition(":")[0])
-    assert listening[running.flower_port] == listening[redis_port] == {"0100007F"}
+    assert listening[running.flower_port] == listening[redis_port] == listening[running.web_port] == {"0100007F"}
     with socket.create_connection(("127.0.0.1", redis_port), timeout=5) as link:
         link.sendall(b"PING\r\n")
         assert link.recv(100).startswith(b"-NOAUTH")
@@ -227,13 +254,23 @@ def test_no_password_stands_among_the_arguments_of_a_process(running: Running) -
         shown = path.read_text() if path.exists() else ""
         assert running.password not in shown
         assert redis_password not in shown
+        assert running.token not in shown
     log = (running.folder / "log").read_text()
     assert running.password not in log
+    assert running.token not in log
     assert redis_password not in log
 
 
 def test_files_with_passwords_and_the_socket_are_closed_to_others(running: Running) -> None:
-    for name in ("flower.password", "flower.conf.py", "up.env", "redis/password", "redis/redis.conf"):
+    for name in (
+        "flower.password",
+        "web.token",
+        "web.secret",
+        "flower.conf.py",
+        "up.env",
+        "redis/password",
+        "redis/redis.conf",
+    ):
         assert stat.S_IMODE((running.state / name).stat().st_mode) == 0o600, name
     sockets = Path(running.env["OCTAVO_DATABASE_URL"].partition("host=")[2].partition("&")[0])
     assert stat.S_IMODE(sockets.stat().st_mode) == 0o700

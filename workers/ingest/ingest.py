@@ -76,8 +76,11 @@ def ingest(
     encoding: str | None = None,
     title: str | None = None,
     collection: str = "default",
+    document_id: UUID | None = None,
 ) -> Ingested:
     """Bring one source in. All or nothing: on any error the revision before stays current.
+
+    A new document gets `document_id`, where one is given.
 
     Raises ReadError, StorageError, or IngestRaceError when other processes win every race for the document.
     """
@@ -90,7 +93,7 @@ def ingest(
             return recut(database, known, known.current, cutting)
         mtime_ns = _mtime_ns(found)  # before it is read: what is written later has a later time
         reading = read_found(found, ReadOptions(encoding=encoding))
-        document = known or _document(database, found, reading, title=title, collection=collection)
+        document = known or _document(database, found, reading, title, collection, document_id)
         if known is None and document.current:
             continue  # another process published it while this one read: its revision may be this very reading
         done = _publish(database, document, _new_revision(reading, options, mtime_ns), reading, cutting)
@@ -99,11 +102,13 @@ def ingest(
     raise IngestRaceError(f"{found.name} is being ingested by other processes", hint="run the command again")
 
 
-def _document(database: Database, found: Found, reading: Reading, *, title: str | None, collection: str) -> Document:
+def _document(
+    database: Database, found: Found, reading: Reading, title: str | None, collection: str, document_id: UUID | None
+) -> Document:
     """A new document, called what a person says, or what the book says of itself, or as its file is."""
     with database.write() as rows:
         rows.documents.add(
-            id=uuid7(),
+            id=document_id or uuid7(),
             uri=found.uri,
             title=title or reading.title or title_of(found),
             media_type=reading.media_type,
@@ -188,6 +193,16 @@ def recut(database: Database, document: Document, current: Revision, cutting: Cu
     return Ingested(
         document=document, revision=current, chunking_id=chunking_id, outcome=Outcome.UNCHANGED, report=report
     )
+
+
+def as_it_stands(database: Database, document: Document, cutting: Cutting) -> Ingested:
+    """A document's current revision, cut by this grain too if it was not yet. Its source is not looked at.
+
+    Raises ReadError when it was never read.
+    """
+    if document.current is None:
+        raise ReadError(f"{document.title} has not been read yet", hint="octavo ingest BOOK reads it")
+    return recut(database, document, document.current, cutting)
 
 
 def _publish(

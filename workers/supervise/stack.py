@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pipeline import canonical
 from pipeline.errors import UsageError
-from workers.supervise import broker, flower, postgres
+from workers.supervise import broker, flower, pages, postgres
 from workers.supervise.broker import OwnRedis, free_ports
 from workers.supervise.folders import write_private
 from workers.supervise.health import HttpProbe
@@ -33,6 +33,8 @@ class Options:
     worker_options: tuple[str, ...] = ()  # said to every worker as they are
     with_flower: bool = True
     flower_port: int = 5555
+    with_web: bool = True
+    web_port: int = 8321
     worker_stop_s: float = 30.0  # for the calls in flight, when it is stopped
     database_url: str | None = None  # None: a server of our own
     redis_url: str | None = None
@@ -124,7 +126,17 @@ def _work(options: Options, stack: Stack, environ: Mapping[str, str], ports: Seq
     needs = (*started, MIGRATE)
     numbered = enumerate(ports[: options.workers], 1)
     workers = [_worker(number, port, options, env, needs) for number, port in numbered]
-    return [migrate, *workers, *(_flower(options, stack, environ) if options.with_flower else ())]
+    web = _web(options, stack, env, needs) if options.with_web else ()
+    return [migrate, *workers, *web, *(_flower(options, stack, environ) if options.with_flower else ())]
+
+
+def _web(options: Options, stack: Stack, env: Mapping[str, str], needs: tuple[str, ...]) -> Sequence[Service]:
+    if not pages.installed():
+        stack.notes.append("The pages are not installed: pip install 'octavo[web]' brings octavo web")
+        return ()
+    check_port(options.web_port, "web")
+    command = (*(options.command or octavo_command()),)
+    return (pages.service(stack.state, command=command, port=options.web_port, env=env, needs=needs),)
 
 
 def _worker(number: int, port: int, options: Options, env: Mapping[str, str], needs: tuple[str, ...]) -> Service:
@@ -155,7 +167,7 @@ def _flower(options: Options, stack: Stack, environ: Mapping[str, str]) -> Seque
     if not flower.installed():
         stack.notes.append("Flower is not installed: pip install 'octavo[flower]' shows the tasks in a browser")
         return ()
-    check_port(options.flower_port)
+    check_port(options.flower_port, "flower")
     needs = tuple(service.name for service in stack.services if service.name == broker.NAME)
     return (
         flower.service(stack.state, broker_url=stack.redis_url, port=options.flower_port, needs=needs, environ=environ),
@@ -166,7 +178,7 @@ def _settings(state: Path, database_url: str, redis_url: str) -> dict[str, str]:
     return {"OCTAVO_STATE": str(state), "OCTAVO_DATABASE_URL": database_url, "OCTAVO_REDIS_URL": redis_url}
 
 
-def check_port(port: int) -> None:
+def check_port(port: int, name: str) -> None:
     """Raises UsageError when somebody listens on a loopback port already."""
     import socket
 
@@ -176,5 +188,5 @@ def check_port(port: int) -> None:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
             raise UsageError(
-                f"Port {port} is taken: {error.strerror}", hint="name another with --flower-port, or --no-flower"
+                f"Port {port} is taken: {error.strerror}", hint=f"name another with --{name}-port, or --no-{name}"
             ) from error

@@ -74,10 +74,10 @@ def test_flower_runs_as_octavo_up_runs_it() -> None:
     assert "UNAUTHENTICATED" not in TEXT
 
 
-def test_nothing_is_published_but_flower_on_loopback() -> None:
+def test_nothing_is_published_but_the_pages_and_flower_on_loopback() -> None:
     published = {name: service["ports"] for name, service in SERVICES.items() if service.get("ports")}
-    assert list(published) == ["flower"]
-    assert all(port.startswith("127.0.0.1:") for port in published["flower"])
+    assert list(published) == ["web", "flower"]
+    assert all(port.startswith("127.0.0.1:") for ports in published.values() for port in ports)
     assert not any("network_mode" in service or "expose" in service for service in SERVICES.values())
 
 
@@ -90,6 +90,7 @@ def test_every_password_must_be_given_and_none_stands_in_the_file() -> None:
     passwords = re.findall(r"\$\{(\w*PASSWORD)([^}]*)\}", TEXT)
     assert {name for name, _ in passwords} == {"POSTGRES_PASSWORD", "REDIS_PASSWORD", "FLOWER_PASSWORD"}
     assert all(rest.startswith(":?") for _, rest in passwords)
+    assert re.findall(r"\$\{WEB_TOKEN([^}]*)\}", TEXT)[0].startswith(":?")
     for service in SERVICES.values():
         for name, value in service.get("environment", {}).items():
             if "PASSWORD" in name or "AUTH" in name or name.endswith("_URL"):
@@ -124,7 +125,7 @@ def test_every_service_that_stays_has_a_health_check_and_is_restarted(name: str)
 
 
 def test_what_works_waits_for_the_databases_and_the_migration() -> None:
-    for name in ("worker", "cli"):
+    for name in ("worker", "web", "cli"):
         assert {needed: rule["condition"] for needed, rule in SERVICES[name]["depends_on"].items()} == {
             "postgres": "service_healthy",
             "redis": "service_healthy",

@@ -35,7 +35,7 @@ def test_the_project_wheel_is_installed_with_extras_that_there_are() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wanted = re.search(r'"octavo\[([\w,]+)\]', TEXT)
     assert wanted
-    assert set(wanted[1].split(",")) == {"postgres", "flower"} <= set(project["optional-dependencies"])
+    assert set(wanted[1].split(",")) == {"postgres", "flower", "web"} <= set(project["optional-dependencies"])
 
 
 def test_every_package_of_the_project_is_copied_and_let_through() -> None:

@@ -96,7 +96,9 @@ def test_the_path_goes_before_the_packages(tmp_path: Path) -> None:
 
 
 def test_servers_given_by_url_are_not_started(tmp_path: Path) -> None:
-    made = stack.build(stack.Options(state=tmp_path, workers=3, slots=5, with_flower=False, **GIVEN), {})
+    made = stack.build(
+        stack.Options(state=tmp_path, workers=3, slots=5, with_flower=False, with_web=False, **GIVEN), {}
+    )
     assert [service.name for service in made.services] == ["migrate", "worker-1", "worker-2", "worker-3"]
     migrate, first, *_ = made.services
     assert migrate.argv[-2:] == ("db", "upgrade")
@@ -115,14 +117,14 @@ def test_servers_given_by_url_are_not_started(tmp_path: Path) -> None:
 
 def test_a_stack_without_flower_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flower, "installed", lambda: False)
-    made = stack.build(stack.Options(state=tmp_path, **GIVEN), {})
+    made = stack.build(stack.Options(state=tmp_path, with_web=False, **GIVEN), {})
     assert "octavo[flower]" in made.notes[0]
     assert flower.NAME not in [service.name for service in made.services]
 
 
 def test_the_environment_file_is_shell_and_goes_when_the_stack_is_down(tmp_path: Path) -> None:
     state = tmp_path / "it's a folder"
-    made = stack.build(stack.Options(state=state, with_flower=False, **GIVEN), {})
+    made = stack.build(stack.Options(state=state, with_flower=False, with_web=False, **GIVEN), {})
     made.write_files()
     lines = made.env_file.read_text().splitlines()
     assert [shlex.split(line)[:1] for line in lines] == [["export"]] * 3
@@ -147,7 +149,23 @@ def test_workers_send_events_from_their_start_when_flower_listens(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
 ) -> None:
     monkeypatch.setattr(flower, "installed", lambda: there)
-    monkeypatch.setattr(stack, "check_port", lambda port: None)
-    made = stack.build(stack.Options(state=tmp_path, **GIVEN), {})
+    monkeypatch.setattr(stack, "check_port", lambda port, name: None)
+    made = stack.build(stack.Options(state=tmp_path, with_web=False, **GIVEN), {})
     worker = next(service for service in made.services if stack.is_worker(service))
     assert ("--events" in worker.argv) is there
+
+
+def test_the_pages_have_a_token_of_their_own_that_is_no_argument(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stack, "check_port", lambda port, name: None)
+    made = stack.build(stack.Options(state=tmp_path, with_flower=False, web_port=8400, **GIVEN), {})
+    web = next(service for service in made.services if service.name == "web")
+    token = (tmp_path / "web.token").read_text().strip()
+    assert web.env["OCTAVO_WEB_TOKEN"] == token
+    assert not any(token in word for word in web.argv)
+    assert (tmp_path / "web.token").stat().st_mode & 0o077 == 0
+    monkeypatch.setattr("workers.supervise.pages.installed", lambda: False)
+    without = stack.build(stack.Options(state=tmp_path, with_flower=False, **GIVEN), {})
+    assert "octavo[web]" in without.notes[0]
+    assert "web" not in [service.name for service in without.services]

@@ -1,0 +1,498 @@
+"""Lists for people and programs: every query is bounded, and goes on after the last row that was seen (keyset)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row, Select, and_, case, func, literal, or_, select, tuple_
+from sqlalchemy.engine import Connection
+
+from db.listed import DocumentLine, HoleGroup, JobLine, TaskLine, Usage
+from db.repositories.documents import REVISION, as_revision
+from db.tables import (
+    AttemptRow,
+    ChunkingRow,
+    DocumentRow,
+    JobDocumentRow,
+    JobRow,
+    PageRow,
+    PipelineRow,
+    ResultRow,
+    RevisionPagesRow,
+    RevisionRow,
+    SectionRow,
+    StepCounterRow,
+    StepRow,
+    TaskRow,
+)
+from db.values import NewAttempt, Revision
+from pipeline.ops.values import Json
+from pipeline.states import WAITS, JobState, TaskState
+
+CELLS = 50_000  # of a map at most: above that a cell stands for several chunks, and the worst of them is shown
+GROUPS = 200
+
+# The state of a task as the map shows it. The higher the worse: where a cell stands for many, the worst is shown.
+MAP_CODES = ("none", "hit", "done", "blocked", "ready", "queued", "running", "retrying", "cancelled", "waived", "hole")
+_CODE = case(
+    (and_(TaskRow.state == TaskState.DONE, TaskRow.hit.is_(True)), 1),
+    (TaskRow.state == TaskState.DONE, 2),
+    (TaskRow.state == TaskState.BLOCKED, 3),
+    (
+        and_(TaskRow.state == TaskState.READY, TaskRow.error_code.is_not(None)),
+        case((TaskRow.error_code.startswith(WAITS, autoescape=True), 4), else_=7),
+    ),
+    (TaskRow.state == TaskState.READY, 4),
+    (TaskRow.state.in_((TaskState.DISPATCHED, TaskState.WAITING_KEY)), 5),
+    (TaskRow.state == TaskState.LEASED, 6),
+    (TaskRow.state == TaskState.CANCELLED, 8),
+    (TaskRow.state == TaskState.WAIVED, 9),
+    (TaskRow.state == TaskState.FAILED, 10),
+    else_=0,
+)
+
+
+class ListRepository:
+    """Reads across tables, for lists."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    # Documents
+
+    def documents(
+        self,
+        *,
+        limit: int,
+        after: UUID | None = None,
+        search: str | None = None,
+        collections: Sequence[str] = (),
+        uri: str | None = None,
+    ) -> list[DocumentLine]:
+        """Documents, newest first."""
+        query = (
+            select(
+                DocumentRow.id,
+                DocumentRow.uri,
+                DocumentRow.title,
+                DocumentRow.media_type,
+                DocumentRow.collection,
+                DocumentRow.created_at,
+                RevisionRow.id.label("revision_id"),
+                RevisionRow.number.label("revision"),
+                func.coalesce(RevisionRow.char_count, 0).label("char_count"),
+                func.coalesce(RevisionRow.line_count, 0).label("line_count"),
+            )
+            .join_from(DocumentRow, RevisionRow, DocumentRow.current_revision_id == RevisionRow.id, isouter=True)
+            .order_by(DocumentRow.id.desc())
+            .limit(limit)
+        )
+        query = self._documents_like(query, search, collections, uri)
+        if after is not None:
+            query = query.where(DocumentRow.id < after)
+        return [DocumentLine(**row._mapping) for row in self._connection.execute(query)]
+
+    @staticmethod
+    def _documents_like(query: Any, search: str | None, collections: Sequence[str], uri: str | None) -> Any:
+        if search:
+            query = query.where(
+                or_(
+                    DocumentRow.title.icontains(search, autoescape=True),
+                    DocumentRow.uri.icontains(search, autoescape=True),
+                )
+            )
+        if collections:
+            query = query.where(DocumentRow.collection.in_(collections))
+        return query if uri is None else query.where(DocumentRow.uri == uri)
+
+    def count_documents(
+        self, *, search: str | None = None, collections: Sequence[str] = (), uri: str | None = None
+    ) -> int:
+        """How many documents there are."""
+        query = self._documents_like(select(func.count()).select_from(DocumentRow), search, collections, uri)
+        return int(self._connection.execute(query).scalar_one())
+
+    def chunk_counts(self, revision_ids: Sequence[int]) -> dict[int, tuple[int, int]]:
+        """(chunks, tokens) of revisions by the grain that cut them into most."""
+        query = (
+            select(
+                RevisionPagesRow.revision_id,
+                func.max(RevisionPagesRow.chunk_count),
+                func.max(RevisionPagesRow.token_count),
+            )
+            .where(RevisionPagesRow.revision_id.in_(revision_ids))
+            .group_by(RevisionPagesRow.revision_id)
+        )
+        return {row[0]: (row[1], row[2]) for row in self._connection.execute(query)}
+
+    def latest_jobs(self, document_ids: Sequence[UUID]) -> dict[UUID, UUID]:
+        """The latest job of each document."""
+        place = func.row_number().over(partition_by=JobDocumentRow.document_id, order_by=JobDocumentRow.job_id.desc())
+        ranked = (
+            select(JobDocumentRow.document_id, JobDocumentRow.job_id, place.label("place"))
+            .where(JobDocumentRow.document_id.in_(document_ids))
+            .subquery()
+        )
+        query = select(ranked.c.document_id, ranked.c.job_id).where(ranked.c.place == 1)
+        return {row[0]: row[1] for row in self._connection.execute(query)}
+
+    def section_titles(self, section_ids: Sequence[int]) -> dict[int, tuple[str, str, int]]:
+        """(title, kind, level) of sections."""
+        query = select(SectionRow.id, SectionRow.title, SectionRow.kind, SectionRow.level)
+        rows = self._connection.execute(query.where(SectionRow.id.in_(section_ids)))
+        return {row[0]: (row[1], row[2], row[3]) for row in rows}
+
+    def revisions(self, document_id: UUID, *, limit: int, before: int | None = None) -> list[Revision]:
+        """The published revisions of a document, newest first."""
+        query = select(*REVISION).where(RevisionRow.document_id == document_id, RevisionRow.number.is_not(None))
+        if before is not None:
+            query = query.where(RevisionRow.number < before)
+        rows = self._connection.execute(query.order_by(RevisionRow.number.desc()).limit(limit))
+        return [as_revision(row) for row in rows]
+
+    def pages_of(self, page_ids: Sequence[int]) -> dict[int, tuple[UUID, int]]:
+        """(document, chunking) of pages."""
+        query = select(PageRow.id, ChunkingRow.document_id, PageRow.chunking_id).join(
+            ChunkingRow, ChunkingRow.id == PageRow.chunking_id
+        )
+        rows = self._connection.execute(query.where(PageRow.id.in_(page_ids)))
+        return {row[0]: (row[1], row[2]) for row in rows}
+
+    def revision_in(self, job_id: UUID, document_ids: Sequence[UUID]) -> dict[UUID, int]:
+        """The revision of each document that a job works on."""
+        query = select(JobDocumentRow.document_id, JobDocumentRow.revision_id).where(
+            JobDocumentRow.job_id == job_id, JobDocumentRow.document_id.in_(document_ids)
+        )
+        return {row[0]: row[1] for row in self._connection.execute(query)}
+
+    def last_ordinal(self, step_id: int) -> int:
+        """The highest ordinal of a step's tasks; -1 when it has none."""
+        query = select(func.coalesce(func.max(TaskRow.ordinal), -1)).where(TaskRow.step_id == step_id)
+        return int(self._connection.execute(query).scalar_one())
+
+    def layout(self, revision_id: int) -> bytes:
+        """A revision's sections with their places, packed (db.layout, six columns)."""
+        query = select(RevisionRow.layout).where(RevisionRow.id == revision_id)
+        return self._connection.execute(query).scalar_one_or_none() or b""
+
+    # Jobs
+
+    def jobs(
+        self,
+        *,
+        limit: int,
+        after: UUID | None = None,
+        states: Sequence[str] = (),
+        pipelines: Sequence[str] = (),
+        document: UUID | None = None,
+        ids: Sequence[UUID] = (),
+    ) -> list[JobLine]:
+        """Jobs, newest first."""
+        every = JobDocumentRow.__table__.alias("every_document")
+        count = select(func.count()).select_from(every).where(every.c.job_id == JobRow.id).correlate(JobRow)
+        query: Select[Any] = (
+            select(
+                JobRow.id,
+                PipelineRow.name.label("pipeline"),
+                JobRow.state,
+                JobRow.reason,
+                JobRow.priority,
+                JobRow.created_at,
+                JobRow.finished_at,
+                count.scalar_subquery().label("documents"),
+                JobDocumentRow.document_id.label("first_document"),
+                func.coalesce(DocumentRow.title, "").label("title"),
+            )
+            .join(PipelineRow, PipelineRow.id == JobRow.pipeline_id)
+            .join(JobDocumentRow, and_(JobDocumentRow.job_id == JobRow.id, JobDocumentRow.ordinal == 0), isouter=True)
+            .join(DocumentRow, DocumentRow.id == JobDocumentRow.document_id, isouter=True)
+        )
+        query = self._jobs_like(query, states, pipelines, document)
+        if after is not None:
+            query = query.where(JobRow.id < after)
+        if ids:
+            query = query.where(JobRow.id.in_(ids))
+        return [_job_line(row) for row in self._connection.execute(query.order_by(JobRow.id.desc()).limit(limit))]
+
+    @staticmethod
+    def _jobs_like(query: Any, states: Sequence[str], pipelines: Sequence[str], document: UUID | None) -> Any:
+        if states:
+            query = query.where(JobRow.state.in_(states))
+        if pipelines:
+            query = query.where(PipelineRow.name.in_(pipelines))
+        if document is not None:
+            jobs = select(JobDocumentRow.job_id).where(JobDocumentRow.document_id == document)
+            query = query.where(JobRow.id.in_(jobs))
+        return query
+
+    def count_jobs(
+        self, *, states: Sequence[str] = (), pipelines: Sequence[str] = (), document: UUID | None = None
+    ) -> int:
+        """How many jobs there are."""
+        query: Any = select(func.count()).select_from(JobRow).join(PipelineRow, PipelineRow.id == JobRow.pipeline_id)
+        return int(self._connection.execute(self._jobs_like(query, states, pipelines, document)).scalar_one())
+
+    def jobs_by_state(self) -> dict[str, int]:
+        """How many jobs there are of each state."""
+        rows = self._connection.execute(select(JobRow.state, func.count()).group_by(JobRow.state))
+        return {row[0]: row[1] for row in rows}
+
+    def task_states(self, job_ids: Sequence[UUID]) -> dict[UUID, dict[str, int]]:
+        """Tasks by state of each job."""
+        query = (
+            select(StepRow.job_id, TaskRow.state, func.count())
+            .join(TaskRow, TaskRow.step_id == StepRow.id)
+            .where(StepRow.job_id.in_(job_ids))
+            .group_by(StepRow.job_id, TaskRow.state)
+        )
+        found: dict[UUID, dict[str, int]] = {job_id: {} for job_id in job_ids}
+        for job_id, state, count in self._connection.execute(query):
+            found[job_id][state] = count
+        return found
+
+    def spent(self, job_ids: Sequence[UUID]) -> dict[UUID, tuple[int, int, int]]:
+        """(calls, tokens, millionths of the currency) of each job."""
+        query = (
+            select(
+                StepRow.job_id,
+                func.coalesce(func.sum(StepCounterRow.calls), 0),
+                func.coalesce(func.sum(StepCounterRow.tokens_in + StepCounterRow.tokens_out), 0),
+                func.coalesce(func.sum(StepCounterRow.cost_micros), 0),
+            )
+            .join(StepCounterRow, StepCounterRow.step_id == StepRow.id)
+            .where(StepRow.job_id.in_(job_ids))
+            .group_by(StepRow.job_id)
+        )
+        return {row[0]: (int(row[1]), int(row[2]), int(row[3])) for row in self._connection.execute(query)}
+
+    def job_documents(
+        self, job_id: UUID, *, after: int = -1, limit: int
+    ) -> list[tuple[int, UUID, str, int, int | None]]:
+        """(ordinal, document, title, revision id, revision's number) of a job, in order."""
+        query = (
+            select(
+                JobDocumentRow.ordinal,
+                JobDocumentRow.document_id,
+                DocumentRow.title,
+                JobDocumentRow.revision_id,
+                RevisionRow.number,
+            )
+            .join(DocumentRow, DocumentRow.id == JobDocumentRow.document_id)
+            .join(RevisionRow, RevisionRow.id == JobDocumentRow.revision_id)
+            .where(JobDocumentRow.job_id == job_id, JobDocumentRow.ordinal > after)
+            .order_by(JobDocumentRow.ordinal)
+            .limit(limit)
+        )
+        return [(row[0], row[1], row[2], row[3], row[4]) for row in self._connection.execute(query)]
+
+    # Tasks
+
+    def tasks(
+        self,
+        step_ids: Sequence[int],
+        *,
+        limit: int,
+        after: tuple[int, int] | None = None,
+        states: Sequence[str] = (),
+        codes: Sequence[str] = (),
+    ) -> list[TaskLine]:
+        """Tasks of steps, in order of step and ordinal."""
+        query = self._task_query().where(TaskRow.step_id.in_(step_ids))
+        if states:
+            query = query.where(TaskRow.state.in_(states))
+        if codes:
+            query = query.where(TaskRow.error_code.in_(codes))
+        if after is not None:
+            query = query.where(tuple_(TaskRow.step_id, TaskRow.ordinal) > tuple_(literal(after[0]), literal(after[1])))
+        rows = self._connection.execute(query.order_by(TaskRow.step_id, TaskRow.ordinal).limit(limit))
+        return [TaskLine(**row._mapping) for row in rows]
+
+    def task(self, task_id: int) -> tuple[UUID, TaskLine] | None:
+        """(job, task) by id."""
+        query = self._task_query().add_columns(StepRow.job_id).where(TaskRow.id == task_id)
+        for row in self._connection.execute(query):
+            values = dict(row._mapping)
+            return values.pop("job_id"), TaskLine(**values)
+        return None
+
+    @staticmethod
+    def _task_query() -> Any:
+        return select(
+            TaskRow.id,
+            TaskRow.step_id,
+            StepRow.name.label("step"),
+            StepRow.level,
+            StepRow.position,
+            TaskRow.ordinal,
+            TaskRow.state,
+            TaskRow.hit,
+            TaskRow.attempt,
+            TaskRow.losses,
+            TaskRow.error_code,
+            TaskRow.not_before_ms,
+            TaskRow.key,
+            TaskRow.page_id,
+            TaskRow.page_ordinal,
+            TaskRow.lease_owner,
+            TaskRow.lease_until_ms,
+        ).join(StepRow, StepRow.id == TaskRow.step_id)
+
+    def attempts(self, task_id: int, *, limit: int, after: int = 0) -> list[tuple[int, NewAttempt]]:
+        """(id, attempt) of a task, oldest first."""
+        columns = [AttemptRow.__table__.c[name] for name in NewAttempt._fields]
+        query = select(AttemptRow.id, *columns).where(AttemptRow.task_id == task_id, AttemptRow.id > after)
+        rows = self._connection.execute(query.order_by(AttemptRow.id).limit(limit))
+        return [(row[0], NewAttempt(*row[1:])) for row in rows]
+
+    def failures(self, step_ids: Sequence[int], code: str, limit: int) -> list[str]:
+        """What the tries of the first holes of steps with a code said, at most `limit` of them."""
+        holes = (
+            select(TaskRow.id)
+            .where(TaskRow.step_id.in_(step_ids), TaskRow.state == TaskState.FAILED, TaskRow.error_code == code)
+            .order_by(TaskRow.step_id, TaskRow.ordinal)
+            .limit(limit)
+        )
+        query = select(AttemptRow.message).where(
+            AttemptRow.task_id.in_(holes.scalar_subquery()), AttemptRow.message.is_not(None)
+        )
+        rows = self._connection.execute(query.order_by(AttemptRow.id.desc()).limit(limit))
+        return [row[0] for row in rows if row[0]]
+
+    def hole_groups(
+        self, *, job_ids: Sequence[UUID] = (), states: Sequence[str] = (), limit: int = GROUPS
+    ) -> list[HoleGroup]:
+        """Holes by job, step and error code, the most first: of some jobs, or of jobs in some states."""
+        number = func.count()
+        query = (
+            select(
+                StepRow.job_id,
+                PipelineRow.name.label("pipeline"),
+                StepRow.name.label("step"),
+                StepRow.position,
+                StepRow.level,
+                func.coalesce(TaskRow.error_code, "").label("code"),
+                number.label("count"),
+                func.min(TaskRow.ordinal).label("first"),
+            )
+            .join(TaskRow, TaskRow.step_id == StepRow.id)
+            .join(JobRow, JobRow.id == StepRow.job_id)
+            .join(PipelineRow, PipelineRow.id == JobRow.pipeline_id)
+            .where(TaskRow.state == TaskState.FAILED)
+            .group_by(
+                StepRow.job_id, PipelineRow.name, StepRow.name, StepRow.position, StepRow.level, TaskRow.error_code
+            )
+            .order_by(number.desc(), StepRow.job_id.desc())
+            .limit(limit)
+        )
+        if job_ids:
+            query = query.where(StepRow.job_id.in_(job_ids))
+        if states:
+            query = query.where(JobRow.state.in_(states))
+        return [HoleGroup(**row._mapping) for row in self._connection.execute(query)]
+
+    def states_of(self, step_id: int, total: int) -> list[tuple[int, int, int]]:
+        """(first cell, cells, code of MAP_CODES) of a step's tasks in reading order, as runs of equal cells.
+
+        Up to CELLS chunks a cell is a chunk; above that the worst of several.
+        """
+        if total <= CELLS:
+            cells = select(TaskRow.ordinal.label("cell"), _CODE.label("code")).where(TaskRow.step_id == step_id)
+        else:
+            # The integer division of the database itself: SQLAlchemy's would be one of fractions.
+            cell = (TaskRow.ordinal * CELLS).op("/")(literal(total))
+            cells = select(cell.label("cell"), func.max(_CODE).label("code")).where(TaskRow.step_id == step_id)
+            cells = cells.group_by(cell)
+        inner = cells.subquery()
+        order = func.row_number().over(partition_by=inner.c.code, order_by=inner.c.cell)
+        islands = select(inner.c.cell, inner.c.code, (inner.c.cell - order).label("island")).subquery()
+        query = (
+            select(func.min(islands.c.cell), func.count(), islands.c.code)
+            .group_by(islands.c.code, islands.c.island)
+            .order_by(func.min(islands.c.cell))
+            .limit(CELLS)
+        )
+        return [(int(row[0]), int(row[1]), int(row[2])) for row in self._connection.execute(query)]
+
+    def latencies(self, step_ids: Sequence[int], sample: int = 1000) -> list[tuple[int, int, int]]:
+        """(milliseconds, tokens in, tokens out) of the successful tries of a sample of a step's tasks."""
+        tasks = (
+            select(TaskRow.id)
+            .where(TaskRow.step_id.in_(step_ids), TaskRow.state == TaskState.DONE, TaskRow.hit.is_(False))
+            .limit(sample)
+        )
+        query = (
+            select(AttemptRow.ended_ms - AttemptRow.started_ms, AttemptRow.tokens_in, AttemptRow.tokens_out)
+            .where(AttemptRow.task_id.in_(tasks.scalar_subquery()), AttemptRow.outcome == "done")
+            .limit(sample)
+        )
+        return [(int(row[0]), int(row[1]), int(row[2])) for row in self._connection.execute(query)]
+
+    def saved(self, step_ids: Sequence[int]) -> tuple[int, int, int]:
+        """(hits, tokens, millionths of the currency) that the memo saved these steps."""
+        query = (
+            select(
+                func.count(),
+                func.coalesce(func.sum(ResultRow.tokens_in + ResultRow.tokens_out), 0),
+                func.coalesce(func.sum(ResultRow.cost_micros), 0),
+            )
+            .join_from(TaskRow, ResultRow, ResultRow.key == TaskRow.key)
+            .where(TaskRow.step_id.in_(step_ids), TaskRow.state == TaskState.DONE, TaskRow.hit.is_(True))
+        )
+        row = self._connection.execute(query).one()
+        return int(row[0]), int(row[1]), int(row[2])
+
+    def result(self, key: bytes) -> dict[str, Json] | None:
+        """What the memo says about a key, without the output."""
+        columns = ("op", "model", "output_size", "tokens_in", "tokens_out", "cost_micros", "latency_ms", "created_at")
+        query = select(*(ResultRow.__table__.c[name] for name in columns)).where(ResultRow.key == key)
+        return next((dict(row._mapping) for row in self._connection.execute(query)), None)
+
+    # Pipelines and usage
+
+    def pipelines(self, *, limit: int, after: int = 0) -> list[tuple[int, str, bytes, dict[str, Json]]]:
+        """(id, name, digest, spec) of the pipelines that jobs used, oldest first."""
+        query = select(PipelineRow.id, PipelineRow.name, PipelineRow.digest, PipelineRow.spec)
+        rows = self._connection.execute(query.where(PipelineRow.id > after).order_by(PipelineRow.id).limit(limit))
+        return [(row[0], row[1], row[2], row[3]) for row in rows]
+
+    def usage(self, *, limit: int, after: tuple[date, str] | None = None) -> list[Usage]:
+        """What was spent, by the day on which jobs began and by pipeline, newest first."""
+        day: Any = func.date(JobRow.created_at)
+        sums = {
+            name: func.coalesce(func.sum(StepCounterRow.__table__.c[name]), 0)
+            for name in ("calls", "retries", "tokens_in", "tokens_out", "cost_micros", "busy_ms")
+        }
+        query = (
+            select(
+                day.label("day"),
+                PipelineRow.name.label("pipeline"),
+                func.count(JobRow.id.distinct()).label("jobs"),
+                *(column.label(name) for name, column in sums.items()),
+            )
+            .join(PipelineRow, PipelineRow.id == JobRow.pipeline_id)
+            .join(StepRow, StepRow.job_id == JobRow.id, isouter=True)
+            .join(StepCounterRow, StepCounterRow.step_id == StepRow.id, isouter=True)
+            .group_by(day, PipelineRow.name)
+            .order_by(day.desc(), PipelineRow.name.desc())
+            .limit(limit)
+        )
+        if after is not None:
+            last = after[0].isoformat() if self._connection.dialect.name == "sqlite" else after[0]
+            query = query.where(or_(day < last, and_(day == last, PipelineRow.name < after[1])))
+        return [_usage(row) for row in self._connection.execute(query)]
+
+
+def _job_line(row: Row[Any]) -> JobLine:
+    values = dict(row._mapping)
+    return JobLine(**values | {"state": JobState(values["state"])})
+
+
+def _usage(row: Row[Any]) -> Usage:
+    values = dict(row._mapping)
+    day = values.pop("day")
+    pipeline = values.pop("pipeline")
+    counts = {name: int(value) for name, value in values.items()}
+    return Usage(day=date.fromisoformat(day) if isinstance(day, str) else day, pipeline=pipeline, **counts)

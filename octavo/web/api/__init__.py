@@ -1,0 +1,1 @@
+"""The HTTP API, version 1: what is there only grows."""

@@ -1,0 +1,175 @@
+"""Documents, revisions, sections, chunks and text."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request, Response
+
+from db.database import Repositories
+from octavo.web.access import Parts, Reader
+from octavo.web.api import shapes
+from octavo.web.api.paging import Count, Cursor, Limit, key_of, page_of
+from octavo.web.state import Web
+from pipeline.errors import NotFoundError
+from pipeline.ops.values import Json
+from workers.faces import books
+
+router = APIRouter(tags=["documents"])
+
+Number = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="A revision; without it the current one.")]
+Search = Annotated[str | None, Query(max_length=200, description="A part of the title or URI.")]
+
+
+@router.get("/documents", operation_id="listDocuments", response_model=shapes.Page[shapes.Document])
+def list_documents(
+    request: Request,
+    response: Response,
+    web: Parts,
+    _: Reader,
+    q: Search = None,
+    collection: Annotated[list[str] | None, Query(max_length=50)] = None,
+    uri: Annotated[str | None, Query(max_length=4000)] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    count: Count = False,
+) -> dict[str, Json]:
+    """Documents, newest first."""
+    key = key_of(request, cursor)
+    filters: dict[str, Any] = {"search": q, "collections": collection or (), "uri": uri}
+    with web.runtime.database.read() as rows:
+        found = rows.lists.documents(limit=limit + 1, after=UUID(key[0]) if key else None, **filters)
+        items = books.documents(rows, found)
+        total = rows.lists.count_documents(**filters) if count else None
+    last = [str(found[limit - 1].id)] if len(found) > limit else None
+    return page_of(request, response, items, limit, last, total=total)
+
+
+@router.get("/documents/{document}", operation_id="getDocument", response_model=shapes.Document)
+def get_document(document: UUID, web: Parts, _: Reader) -> dict[str, Json]:
+    """One document."""
+    with web.runtime.database.read() as rows:
+        return document_row(rows, document)
+
+
+def document_row(rows: Repositories, document: UUID) -> dict[str, Json]:
+    """A document as a list shows it. Raises NotFoundError."""
+    found = books.get_document(rows, document)
+    lines = rows.lists.documents(limit=1, uri=found.uri)
+    return books.documents(rows, lines)[0]
+
+
+@router.get(
+    "/documents/{document}/revisions", operation_id="listRevisions", response_model=shapes.Page[shapes.Revision]
+)
+def list_revisions(
+    request: Request,
+    response: Response,
+    document: UUID,
+    web: Parts,
+    _: Reader,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> dict[str, Json]:
+    """The revisions of a document, newest first."""
+    key = key_of(request, cursor)
+    with web.runtime.database.read() as rows:
+        books.get_document(rows, document)
+        found = rows.lists.revisions(document, limit=limit + 1, before=key[0] if key else None)
+    last = [found[limit - 1].number] if len(found) > limit else None
+    return page_of(request, response, [books.revision_row(item) for item in found], limit, last)
+
+
+@router.get("/documents/{document}/sections", operation_id="listSections", response_model=shapes.Page[shapes.Section])
+def list_sections(
+    request: Request,
+    response: Response,
+    document: UUID,
+    web: Parts,
+    _: Reader,
+    revision: Number = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> dict[str, Json]:
+    """The sections of a revision, in reading order."""
+    key = key_of(request, cursor)
+    with web.runtime.database.read() as rows:
+        shape = opened(web, rows, document, revision)[1]
+        items = books.sections(rows, shape, after=key[0] if key else -1, limit=limit + 1)
+    last = [items[limit - 1]["ordinal"]] if len(items) > limit else None
+    return page_of(request, response, items, limit, last)
+
+
+@router.get("/documents/{document}/chunks", operation_id="listChunks", response_model=shapes.Page[shapes.Chunk])
+def list_chunks(
+    request: Request,
+    response: Response,
+    document: UUID,
+    web: Parts,
+    _: Reader,
+    revision: Number = None,
+    text: Annotated[bool, Query(description="Give the chunks' text too.")] = False,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> dict[str, Json]:
+    """The chunks of a revision, in reading order, as the finest grain cut it."""
+    key = key_of(request, cursor)
+    with web.runtime.database.read() as rows:
+        shape = opened(web, rows, document, revision)[1]
+        items = books.chunks(rows, shape, after=key[0] if key else -1, limit=limit + 1, text=text)
+    last = [items[limit - 1]["ordinal"]] if len(items) > limit else None
+    return page_of(request, response, items, limit, last)
+
+
+def opened(web: Web, rows: Repositories, document: UUID, number: int | None) -> tuple[int, books.Shape]:
+    """(number, shape) of a revision of a document. Raises NotFoundError."""
+    revision = books.get_revision(rows, books.get_document(rows, document), number)
+    return revision.number or 0, web.shapes.of(rows, revision.id)
+
+
+@router.get("/documents/{document}/text", operation_id="getText", response_model=shapes.Text)
+def get_text(
+    document: UUID,
+    web: Parts,
+    _: Reader,
+    revision: Number = None,
+    line: Annotated[int, Query(ge=1, le=shapes.BIGGEST, description="The first line, from 1.")] = 1,
+    lines: Annotated[int, Query(ge=1, le=books.WINDOW_LINES)] = 100,
+) -> dict[str, Json]:
+    """Lines of a revision's text."""
+    with web.runtime.database.read() as rows:
+        found = books.get_revision(rows, books.get_document(rows, document), revision)
+        if line > max(1, found.line_count):
+            raise NotFoundError(f"The text has {found.line_count} lines")
+        window = books.window(rows, web.shapes.of(rows, found.id), line, lines)
+    return {
+        "document": document,
+        "revision": found.number,
+        "first_line": line,
+        "lines": [
+            {"number": number, "start": start, "text": body, "cut": cut} for number, start, body, cut in window.lines
+        ],
+        "next_line": window.next_line,
+        "previous_line": window.previous_line,
+        "total_lines": found.line_count,
+    }
+
+
+@router.get("/chunks/{chunk}", operation_id="getChunk", response_model=shapes.ChunkPlace, tags=["chunks"])
+def get_chunk(chunk: UUID, web: Parts, _: Reader) -> dict[str, Json]:
+    """A chunk by its logical id, with its text, where it stands now."""
+    with web.runtime.database.read() as rows:
+        for document_id, chunking_id, found in rows.chunks.by_logical_id(chunk)[:50]:
+            document = rows.documents.get(document_id)
+            if document is None or document.current is None:
+                continue
+            try:
+                shape = web.shapes.of(rows, document.current.id, chunking_id)
+            except NotFoundError:
+                continue
+            at = books.place_of(shape, found.page_id, found.ordinal)
+            if at is not None:
+                row = books.chunks(rows, shape, after=at - 1, limit=1, text=True)[0]
+                return row | {"document": document.id, "title": document.title, "revision": document.current.number}
+    raise NotFoundError(f"There is no chunk {chunk} in a current revision")

@@ -1,0 +1,359 @@
+"""Jobs: what they are at, what they gave, and what people decide about them."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Header, Query, Request, Response
+
+from db.database import Repositories
+from octavo.web.access import Parts, Reader, Runner
+from octavo.web.api import shapes
+from octavo.web.api.once import Key, once
+from octavo.web.api.paging import Count, Cursor, Limit, key_of, page_of
+from octavo.web.problems import ProblemError, of_status
+from octavo.web.state import Web
+from pipeline import canonical
+from pipeline.ids import uuid7
+from pipeline.ops.values import Json
+from workers import control
+from workers.faces import holes, jobs
+from workers.faces.child import spec_of
+
+router = APIRouter(tags=["jobs"])
+
+
+@router.get("/jobs", operation_id="listJobs", response_model=shapes.Page[shapes.Job])
+def list_jobs(
+    request: Request,
+    response: Response,
+    web: Parts,
+    _: Reader,
+    state: Annotated[list[shapes.JobWord] | None, Query(max_length=10)] = None,
+    pipeline: Annotated[list[str] | None, Query(max_length=20)] = None,
+    document: UUID | None = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    count: Count = False,
+) -> dict[str, Json]:
+    """Jobs, newest first."""
+    key = key_of(request, cursor)
+    filters: dict[str, Any] = {"states": state or (), "pipelines": pipeline or (), "document": document}
+    with web.runtime.database.read() as rows:
+        found = rows.lists.jobs(limit=limit + 1, after=UUID(key[0]) if key else None, **filters)
+        items = rows_of(web, rows, found)
+        total = rows.lists.count_jobs(**filters) if count else None
+    last = [str(found[limit - 1].id)] if len(found) > limit else None
+    return page_of(request, response, items, limit, last, total=total)
+
+
+def rows_of(web: Web, rows: Repositories, found: list[Any]) -> list[dict[str, Json]]:
+    """Jobs for a list, with what this process knows of those it works on."""
+    made = jobs.job_rows(rows, found, distributed=web.distributed, lease_ms=web.lease_ms)
+    for row in made:
+        row["because"] = web.hands.note(UUID(row["id"])) or row["because"]
+    return made
+
+
+@router.post("/jobs", operation_id="startJob", status_code=202, response_model=shapes.Operation)
+def start_job(
+    request: Request, response: Response, body: shapes.StartJob, web: Parts, caller: Runner, key: Key = None
+) -> Json:
+    """Begin a job. Its operation says which job it became, or that one was at it already."""
+    if isinstance(body.pipeline, dict):
+        checked_spec(body.pipeline)
+    else:
+        spec_of(body.pipeline)
+    what = {"pipeline": body.pipeline, "documents": [str(item) for item in body.documents]}
+
+    def do(rows: Repositories) -> dict[str, Json]:
+        for item in body.documents[:100]:
+            if rows.documents.get(item) is None:
+                raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-request", f"There is no document {item}")
+        return {"operation": str(operation(rows, "start", what))}
+
+    done = once(web, caller, request, key, what, do)
+    web.hands.wake()
+    return operation_response(web, response, UUID(done["operation"]))
+
+
+def checked_spec(spec: dict[str, Any]) -> None:
+    """See that a pipeline that was written out is one. Raises ProblemError (422)."""
+    from pydantic import ValidationError
+
+    from octavo.web.problems import of_fields
+    from pipeline.spec import PipelineSpec
+
+    try:
+        PipelineSpec.model_validate(spec)
+    except ValidationError as error:
+        faults = [{"loc": ("body", "pipeline", *item["loc"]), "msg": item["msg"]} for item in error.errors()]
+        raise of_fields(faults) from error
+
+
+def operation(rows: Repositories, kind: str, request: dict[str, Json], result: dict[str, Json] | None = None) -> UUID:
+    """Store an operation, done at once where there is a result."""
+    made = uuid7()
+    rows.web.add_operation(
+        id=made, kind=kind, request=request, state="waiting" if result is None else "done", result=result
+    )
+    return made
+
+
+def operation_response(web: Web, response: Response, operation_id: UUID) -> Json:
+    """An operation with its address."""
+    with web.runtime.database.read() as rows:
+        found = rows.web.operation(operation_id)
+    if found is None:
+        raise of_status(404, f"There is no operation {operation_id}")
+    response.headers["Location"] = f"/v1/operations/{operation_id}"
+    return {name: getattr(found, name) for name in shapes.Operation.model_fields}
+
+
+@router.get("/jobs/{job}", operation_id="getJob", response_model=shapes.JobDetail)
+def get_job(job: UUID, response: Response, web: Parts, _: Reader) -> dict[str, Json]:
+    """One job with its steps."""
+    with web.runtime.database.read() as rows:
+        row = job_row(web, rows, job)
+    response.headers["ETag"] = etag(row)
+    return row
+
+
+def job_row(web: Web, rows: Repositories, job_id: UUID) -> dict[str, Json]:
+    """A job with its steps, and what this process knows of it. Raises NotFoundError."""
+    now = jobs.standing(rows, jobs.get_job(rows, job_id), distributed=web.distributed, lease_ms=web.lease_ms)
+    row = jobs.job_row(rows, now)
+    row["because"] = web.hands.note(job_id) or row["because"]
+    return row
+
+
+def etag(row: dict[str, Json]) -> str:
+    """Names what can be edited of a job: another value, another tag."""
+    return f'"{canonical.digest([row["id"], row["state"], row["priority"]]).hex()[:16]}"'
+
+
+@router.get("/jobs/{job}/documents", operation_id="listJobDocuments", response_model=shapes.Page[shapes.JobDocument])
+def list_job_documents(
+    request: Request, response: Response, job: UUID, web: Parts, _: Reader, limit: Limit = 50, cursor: Cursor = None
+) -> dict[str, Json]:
+    """The documents of a job, in order."""
+    key = key_of(request, cursor)
+    with web.runtime.database.read() as rows:
+        jobs.get_job(rows, job)
+        found = rows.lists.job_documents(job, after=key[0] if key else -1, limit=limit + 1)
+    items = [
+        {"ordinal": ordinal, "document": document, "title": title, "revision": revision}
+        for ordinal, document, title, _, revision in found
+    ]
+    return page_of(request, response, items, limit, [items[limit - 1]["ordinal"]] if len(items) > limit else None)
+
+
+@router.get("/jobs/{job}/tasks", operation_id="listTasks", response_model=shapes.Page[shapes.Task])
+def list_tasks(
+    request: Request,
+    response: Response,
+    job: UUID,
+    web: Parts,
+    _: Reader,
+    step: Annotated[str | None, Query(max_length=200)] = None,
+    state: Annotated[list[shapes.TaskWord] | None, Query(max_length=10)] = None,
+    error: Annotated[list[str] | None, Query(max_length=20)] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> dict[str, Json]:
+    """The tasks of a job, by step and ordinal."""
+    key = key_of(request, cursor)
+    with web.runtime.database.read() as rows:
+        jobs.get_job(rows, job)
+        ids = [item.id for item in jobs.steps_of(rows, job, step)]
+        found = rows.lists.tasks(
+            ids, limit=limit + 1, after=(key[0], key[1]) if key else None, states=state or (), codes=error or ()
+        )
+        items = jobs.task_rows(rows, web.shapes, job, found[:limit])
+    last = [found[limit - 1].step_id, found[limit - 1].ordinal] if len(found) > limit else None
+    return page_of(request, response, [*items, *found[limit:]], limit, last)
+
+
+@router.get("/jobs/{job}/map", operation_id="getMap", response_model=shapes.ChunkMap)
+def get_map(
+    job: UUID, web: Parts, _: Reader, step: Annotated[str | None, Query(max_length=200)] = None
+) -> dict[str, Json]:
+    """The states of all chunks of a map step, as runs."""
+    with web.runtime.database.read() as rows:
+        jobs.get_job(rows, job)
+        return jobs.chunk_map(rows, job, step)
+
+
+@router.get("/jobs/{job}/holes", operation_id="listJobHoles", response_model=shapes.Page[shapes.HoleGroup])
+def list_job_holes(request: Request, response: Response, job: UUID, web: Parts, _: Reader) -> dict[str, Json]:
+    """The holes of a job, grouped by step and error code, the most first; 200 groups at most."""
+    with web.runtime.database.read() as rows:
+        jobs.get_job(rows, job)
+        items = holes.groups(rows, job_ids=[job])
+    return page_of(request, response, items, len(items), None)
+
+
+@router.get("/holes", operation_id="listHoles", response_model=shapes.Page[shapes.HoleGroup], tags=["holes"])
+def list_holes(request: Request, response: Response, web: Parts, _: Reader) -> dict[str, Json]:
+    """The holes of all jobs that were not cancelled, grouped by job, step and error code; 200 groups at most."""
+    with web.runtime.database.read() as rows:
+        items = holes.groups(rows, states=("running", "paused", "holes", "failed", "done"))
+    return page_of(request, response, items, len(items), None)
+
+
+@router.get("/jobs/{job}/results", operation_id="listResults", response_model=shapes.Page[Any])
+def list_results(
+    request: Request,
+    response: Response,
+    job: UUID,
+    web: Parts,
+    _: Reader,
+    step: Annotated[str | None, Query(max_length=200)] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> dict[str, Json]:
+    """What a map step gave for each chunk, in reading order; the first map step unless another is named."""
+    key = key_of(request, cursor)
+    with web.runtime.database.read() as rows:
+        output = web.outputs.open(rows, job)
+        plan = next((p for p in output.view.context.plans if p.kind == "map" and step in (None, p.name)), None)
+        if plan is None:
+            raise of_status(404, f"The job has no map step {step!r}")
+        items = output.results(plan, after=key[0] if key else -1, limit=limit + 1)
+    return page_of(request, response, items, limit, [items[limit - 1]["item"]] if len(items) > limit else None)
+
+
+@router.get("/jobs/{job}/output", operation_id="getOutput", response_model=shapes.Output)
+def get_output(
+    request: Request,
+    response: Response,
+    job: UUID,
+    web: Parts,
+    _: Reader,
+    document: UUID | None = None,
+    q: Annotated[str | None, Query(max_length=200, description="A part of an entry's name.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> dict[str, Json]:
+    """What a job gave for a document (the first unless another is named), a page at a time, with citations."""
+    key = key_of(request, cursor)
+    with web.runtime.database.read() as rows:
+        output = web.outputs.open(rows, job)
+        number = output.number_of(document)
+        items = output.items(number, after=key[0] if key else -1, limit=limit + 1, search=q)
+        head = output.head(number)
+    last = [items[limit - 1]["item"]] if len(items) > limit else None
+    return page_of(request, response, items, limit, last) | {"kind": output.kind, "head": head}
+
+
+@router.post("/jobs/{job}/pause", operation_id="pauseJob", response_model=shapes.JobDetail)
+def pause_job(job: UUID, web: Parts, _: Runner) -> dict[str, Json]:
+    """Start nothing new of a job until it is resumed; what runs is finished and kept."""
+    control.pause(web.runtime.database, str(job))
+    return _row(web, job)
+
+
+@router.post("/jobs/{job}/cancel", operation_id="cancelJob", response_model=shapes.JobDetail)
+def cancel_job(job: UUID, web: Parts, _: Runner) -> dict[str, Json]:
+    """End a job for good; what it did stays in the memo."""
+    control.cancel(web.runtime.database, str(job))
+    return _row(web, job)
+
+
+@router.post("/jobs/{job}/resume", operation_id="resumeJob", response_model=shapes.JobDetail)
+def resume_job(request: Request, job: UUID, web: Parts, caller: Runner, key: Key = None) -> dict[str, Json]:
+    """Go on with a job that was paused or that nobody works on."""
+
+    def do(rows: Repositories) -> dict[str, Json]:
+        control.unpause_in(rows, str(job))
+        return {"job": str(job)}
+
+    once(web, caller, request, key, {}, do)
+    web.hands.work(job)
+    return _row(web, job)
+
+
+@router.put("/jobs/{job}/priority", operation_id="setPriority", response_model=shapes.JobDetail)
+def set_priority(
+    job: UUID,
+    body: shapes.Priority,
+    response: Response,
+    web: Parts,
+    _: Runner,
+    if_match: Annotated[str | None, Header(description="The ETag of the job as it was read.")] = None,
+) -> dict[str, Json]:
+    """Give a job a larger share of the workers, or a smaller one."""
+    if if_match is not None:
+        with web.runtime.database.read() as rows:
+            now = etag(job_row(web, rows, job))
+        if if_match not in (now, "*"):
+            raise ProblemError(
+                HTTPStatus.PRECONDITION_FAILED, "changed", "The job has changed since it was read", hint="read it again"
+            )
+    control.prioritize(web.runtime.database, str(job), body.priority)
+    row = _row(web, job)
+    response.headers["ETag"] = etag(row)
+    return row
+
+
+def _row(web: Web, job: UUID) -> dict[str, Json]:
+    with web.runtime.database.read() as rows:
+        return job_row(web, rows, job)
+
+
+@router.post("/jobs/{job}/retry", operation_id="retryHoles", status_code=202, response_model=shapes.Operation)
+def retry_holes(
+    request: Request,
+    response: Response,
+    job: UUID,
+    body: shapes.Repair,
+    web: Parts,
+    caller: Runner,
+    key: Key = None,
+) -> Json:
+    """Make holes ready again: all of a job's, or those of a filter. With `dry_run` only count them."""
+    return _repair(request, response, job, body, web, caller, key, "retry")
+
+
+@router.post("/jobs/{job}/waive", operation_id="waiveHoles", status_code=202, response_model=shapes.Operation)
+def waive_holes(
+    request: Request,
+    response: Response,
+    job: UUID,
+    body: shapes.Repair,
+    web: Parts,
+    caller: Runner,
+    key: Key = None,
+) -> Json:
+    """Accept holes: the job counts as done without them, and its output names them."""
+    return _repair(request, response, job, body, web, caller, key, "waive")
+
+
+def _repair(
+    request: Request,
+    response: Response,
+    job: UUID,
+    body: shapes.Repair,
+    web: Web,
+    caller: Any,
+    key: str | None,
+    what: str,
+) -> Json:
+    asked = {"job": str(job), **body.model_dump(mode="json")}
+    chosen: dict[str, Any] = {"step": body.filter.step, "code": body.filter.error, "ordinals": body.filter.ordinals}
+
+    def do(rows: Repositories) -> dict[str, Json]:
+        if body.dry_run:
+            count = holes.chosen(rows, job, **chosen)[2]
+        else:
+            act = holes.retry if what == "retry" else holes.waive
+            count = act(rows, job, **chosen, expected=body.expected_count)
+        result = {"job": str(job), "count": count, "dry_run": body.dry_run}
+        return {"operation": str(operation(rows, what, asked, result)), "count": count}
+
+    done = once(web, caller, request, key, asked, do)
+    if done["count"] and not body.dry_run:
+        web.hands.work(job)
+    return operation_response(web, response, UUID(done["operation"]))

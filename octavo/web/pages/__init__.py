@@ -1,0 +1,1 @@
+"""The pages: made on the server, whole without scripts, live with them."""

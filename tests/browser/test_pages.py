@@ -1,0 +1,262 @@
+"""What a person does, in a real browser over a real server: with scripts, and without where it is reading."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import axe_playwright_python
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Server, Visitor, wait
+from tests.integration.conftest import write_novel
+
+SAMPLE = Path(__file__).resolve().parents[2] / "samples" / "the-lamp-at-grey-skerry.txt"
+AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
+SLOW = {
+    "name": "slow",
+    "grain": {"limit": 120},
+    "step": [{"name": "count", "kind": "map", "op": "slowly", "attempts": 1}],
+}
+Visit = Callable[..., Visitor]
+
+
+def test_the_launch_code_lets_in_by_one_click_and_only_once(server: Server, browser: Any) -> None:
+    first, second = browser.new_context(java_script_enabled=False), browser.new_context()
+    page = first.new_page()
+    page.goto(server.entrance)
+    page.click("main button")
+    expect(page.locator("h1")).to_contain_text("A book is all it needs")
+    other = second.new_page()
+    other.goto(server.entrance)
+    expect(other.locator("[role=alert]")).to_contain_text("has been used")
+    first.close()
+    second.close()
+
+
+def bring_in(visitor: Visitor, path: Path, pipeline: str, *, start: bool = True) -> None:
+    page = visitor.go("/documents")
+    page.set_input_files("#book", path)
+    page.select_option("#pipeline", pipeline)
+    page.set_checked("[name=start]", start)
+    page.click("text=Bring it in")
+
+
+def test_a_book_is_brought_in_summarized_and_a_citation_leads_to_its_lines(server: Server, visit: Visit) -> None:
+    visitor = visit()
+    page = visitor.page
+    bring_in(visitor, SAMPLE, "summary")
+    page.wait_for_url(re.compile(r"/jobs/[0-9a-f-]{36}$"))
+    expect(page.locator("[data-v=state]")).to_contain_text("done", timeout=90_000)
+    page.click("text=Read the result beside the book")
+    cite = page.locator("#result a.cite").nth(3)
+    first, last = (int(part) for part in re.findall(r"\d+", cite.inner_text()))
+    start, end = (int(part) for part in re.findall(r"at=(\d+)-(\d+)", cite.get_attribute("href") or "")[0])
+    cite.click()
+    page.wait_for_url(re.compile(rf"at={start}-{end}"))
+    marked = page.locator("#source mark")
+    expect(marked.first).to_be_in_viewport()
+    text = SAMPLE.read_text(encoding="utf-8")
+    shown = "\n".join(marked.all_inner_texts())
+    assert shown.split() == text[start:end].split()
+    numbers = [int(p.get_attribute("id").removeprefix("L")) for p in page.locator("#source p.cited").all()]
+    assert numbers == list(range(first, last + 1))
+    assert text.count("\n", 0, start) + 1 == first
+    page.go_back()
+    expect(page.locator("#source mark")).to_have_count(0)
+    assert visitor.faults == []
+
+
+def test_the_same_is_read_without_scripts(server: Server, visit: Visit) -> None:
+    visitor = visit(scripts=False)
+    page = visitor.page
+    bring_in(visitor, SAMPLE, "summary")
+    page.wait_for_url(re.compile(r"/jobs/[0-9a-f-]{36}$"))
+    job = page.url.rpartition("/")[2]
+    wait(lambda: server.api(f"/v1/jobs/{job}")["state"] == "done", "the job is done")
+    page.reload()
+    page.click("text=Read the result beside the book")
+    cite = page.locator("#result a.cite").nth(3)
+    first = int(re.findall(r"\d+", cite.inner_text())[0])
+    cite.click()
+    expect(page.locator("#source mark").first).to_be_in_viewport()
+    assert page.locator("#source p.cited").first.get_attribute("id") == f"L{first}"
+    page.go_back()
+    page.locator("#source").get_by_label("Line").fill("300")
+    page.click("text=Go")
+    expect(page.locator("#L300")).to_be_visible()
+    page.goto(f"{server.address}/jobs/{job}")
+    page.locator("#map-picture").click(position={"x": 3, "y": 3})
+    expect(page.locator("h1")).to_contain_text("Chunk 1 in summarize")
+    page.goto(f"{server.address}/jobs/{job}")
+    page.locator("#ordinal").fill("5")
+    page.locator("form[action$='/at'] button").click()
+    expect(page.locator("h1")).to_contain_text("Chunk 5 in summarize")
+
+
+def start_slow(server: Server, chapters: int) -> str:
+    book = server.folder / f"novel of {chapters}.txt"
+    book.write_text(write_novel(chapters), encoding="utf-8")
+    server.run("ingest", str(book))
+    document = server.api(f"/v1/documents?q={chapters}")["items"][0]["id"]
+    operation = server.api("/v1/jobs", {"pipeline": SLOW, "documents": [document]})["id"]
+    found = wait(lambda: server.api(f"/v1/operations/{operation}")["result"], "the job has begun")
+    return str(found["job"])
+
+
+def test_a_killed_worker_is_seen_to_wait_and_to_recover_and_holes_are_retried(server: Server, visit: Visit) -> None:
+    hold = server.folder / "hold"
+    hold.touch()
+    job = start_slow(server, 24)
+    visitor = visit()
+    page = visitor.go(f"/jobs/{job}")
+    done = page.locator("[data-v=done]")
+    expect(page.locator("#map-canvas")).to_be_visible()
+    expect(done).to_have_text("0")
+    hold.unlink()
+    wait(lambda: number(done.inner_text()) > 3, "the page shows that it goes on")
+    hold.touch()
+    for pid in server.children():
+        os.kill(pid, signal.SIGKILL)
+    expect(page.locator("[data-v=because]")).to_contain_text("its process died: another is started", timeout=30_000)
+    before = number(done.inner_text())
+    hold.unlink()
+    wait(lambda: number(done.inner_text()) > before, "it goes on by itself")
+    expect(page.locator("[data-v=state]")).to_contain_text("finished with holes", timeout=90_000)
+    holes = server.api(f"/v1/jobs/{job}")["holes"]
+    assert holes > 0
+    group = page.locator("#hole-groups .card")
+    expect(group).to_have_count(1)
+    expect(group).to_contain_text("the scribe was away, N letters waited")
+    group.locator("text=See them").click()
+    page.locator("tbody a").first.click()
+    expect(page.locator("main")).to_contain_text("the scribe was away")
+    expect(page.locator(".book")).to_contain_text("Edith Harrow")
+    (server.folder / "well").touch()
+    visitor.go("/holes")
+    page.click(f"text=Retry {holes}…")
+    page.click(f"text=Yes, retry {holes}")
+    page.wait_for_url(re.compile(rf"/jobs/{job}"))
+    expect(page.locator("[data-v=state]")).to_contain_text("done", timeout=90_000)
+    (server.folder / "well").unlink()
+    now = server.api(f"/v1/jobs/{job}")
+    assert (now["holes"], now["state"]) == (0, "done")
+    assert visitor.faults == []
+
+
+def number(text: str) -> int:
+    return int(re.sub(r"\D", "", text) or 0)
+
+
+def test_a_page_is_used_by_keys_alone(server: Server, visit: Visit) -> None:
+    server.run("run", str(SAMPLE))
+    visitor = visit()
+    page = visitor.page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    page.keyboard.press("g")
+    page.keyboard.press("d")
+    page.wait_for_url(re.compile("/documents$"))
+    page.keyboard.press("/")
+    page.keyboard.type("lamp")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"q=lamp"))
+    expect(page.locator("tbody tr")).to_have_count(1)
+    job = server.api("/v1/jobs")["items"][0]["id"]
+    visitor.go(f"/jobs/{job}")
+    canvas = page.locator("#map-canvas")
+    canvas.focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+    expect(page.locator("main [role=status]")).to_contain_text("chunk 2: done")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"/tasks/\d+$"))
+    assert visitor.faults == []
+
+
+def test_two_hundred_requests_of_one_visitor_are_not_too_many(server: Server, visit: Visit) -> None:
+    visitor = visit()
+    statuses = visitor.page.evaluate(
+        "Promise.all([...Array(200)].map(() => fetch('/v1/jobs').then((answer) => answer.status)))"
+    )
+    assert set(statuses) == {200}
+
+
+@pytest.fixture(scope="module")
+def filled(server: Server) -> dict[str, str]:
+    """A server with a summary, a glossary, an outline, and a job with holes: every kind of page has something."""
+    for pipeline in ("summary", "glossary", "outline"):
+        server.run("run", str(SAMPLE), "--pipeline", pipeline)
+    job = start_slow(server, 12)
+    wait(lambda: server.api(f"/v1/jobs/{job}")["state"] == "holes", "the job ends with holes")
+    found = {item["pipeline"]: item["id"] for item in server.api("/v1/jobs")["items"]}
+    document = server.api("/v1/documents?q=lamp")["items"][0]["id"]
+    hole = server.api(f"/v1/jobs/{job}/tasks?state=failed")["items"][0]
+    task = server.api(f"/v1/jobs/{found['summary']}/tasks")["items"][0]["id"]
+    operation = server.api("/v1/operations")["items"][0]["id"]
+    return {
+        "home": "/",
+        "documents": "/documents",
+        "nothing found": "/documents?q=zzzz",
+        "document": f"/documents/{document}",
+        "text": f"/documents/{document}/read?at=1200-1300",
+        "jobs": "/jobs",
+        "job": f"/jobs/{found['summary']}",
+        "job with holes": f"/jobs/{job}",
+        "summary": f"/jobs/{found['summary']}/read?at=1200-1300",
+        "glossary": f"/jobs/{found['glossary']}/read",
+        "outline": f"/jobs/{found['outline']}/read",
+        "results": f"/jobs/{job}/read",
+        "tasks": f"/jobs/{job}/tasks",
+        "step": f"/jobs/{found['summary']}/steps/1",
+        "task": f"/tasks/{task}?why=true",
+        "hole": f"/tasks/{hole['id']}",
+        "chunk": f"/chunks/{hole['place']['chunk']}",
+        "holes": "/holes",
+        "cost": "/cost",
+        "workers": "/workers",
+        "settings": "/settings",
+        "operation": f"/operations/{operation}",
+        "reference": "/docs",
+        "not there": "/jobs/01900000-0000-7000-8000-000000000000",
+    }
+
+
+def test_no_page_has_a_serious_fault_for_who_does_not_see_or_use_a_mouse(filled: dict[str, str], visit: Visit) -> None:
+    """axe-core finds nothing in the light and in the dark, on a wide screen and on a phone; no page is wider."""
+    source = AXE.read_text(encoding="utf-8")
+    faults = []
+    for width, scheme in ((1440, "light"), (390, "dark")):
+        visitor = visit(width=width, scheme=scheme, bypass=True)
+        for name, path in filled.items():
+            page = visitor.go(path)
+            page.wait_for_load_state("networkidle") if name not in ("home", "jobs", "workers") else None
+            page.evaluate(source)
+            found = page.evaluate("axe.run()")
+            for item in found["violations"]:
+                where = [node["html"][:120] for node in item["nodes"][:3]]
+                faults.append(f"{name} {width} {scheme}: {item['id']} {item['impact']} {where}")
+            wide = page.evaluate("document.documentElement.scrollWidth")
+            if wide > width:
+                faults.append(f"{name} {width}: it is {wide} wide")
+    assert faults == []
+
+
+def test_every_page_is_small_and_asks_nobody_else(filled: dict[str, str], visit: Visit, server: Server) -> None:
+    visitor = visit()
+    asked: list[str] = []
+    visitor.page.on("request", lambda request: asked.append(request.url))
+    for name, path in filled.items():
+        answer = visitor.page.goto(server.address + path)
+        assert answer is not None
+        assert len(answer.body()) <= 150_000, name
+    assert {address for address in asked if not address.startswith(server.address)} == set()
+    expected = "Failed to load resource: the server responded with a status of 404 (Not Found)"
+    assert [fault for fault in visitor.faults if fault != expected] == []

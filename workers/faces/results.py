@@ -1,0 +1,269 @@
+"""What a job gave, a page at a time: the head of each document's output, then its chapters, sections or entries."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TypeVar
+from uuid import UUID
+
+from db.database import Database, Repositories
+from pipeline import canonical
+from pipeline.errors import NotFoundError
+from pipeline.ops.registry import Registry
+from pipeline.ops.values import Json
+from pipeline.reduce import glossary
+from pipeline.reduce.foldtree import Ref
+from workers.outputs.cite import Citation, Citer
+from workers.outputs.folds import Folded, joined, open_fold
+from workers.outputs.job import View, view
+from workers.outputs.merges import judged, shards
+from workers.outputs.present import results
+from workers.planning.context import JobContext, load_context
+from workers.planning.plan import StepPlan
+
+KEPT = 8
+DECIDED_MOST = 500  # documents whose decisions are looked at
+CITED = 5  # citations shown with an entry
+T = TypeVar("T")
+
+
+def named(citation: Citation) -> dict[str, Json]:
+    """A citation with the ids that lead to its lines."""
+    return citation.named() | {
+        "document_id": str(citation.member.document.id),
+        "revision_id": citation.member.revision_id,
+        "ordinal": citation.chunk_ordinal,
+    }
+
+
+@dataclass(slots=True)
+class _Opened:
+    """A job as it is kept between requests: what is dear to load and does not change while the job stands still."""
+
+    context: JobContext
+    stamp: tuple[Json, ...]
+    folds: dict[int, Folded] = field(default_factory=dict)
+    entries: dict[int, tuple[list[Json], list[list[int]]]] = field(default_factory=dict)
+
+
+class Outputs:
+    """Opens the outputs of jobs; keeps the latest few. Safe to call from many threads."""
+
+    def __init__(self, database: Database, ops: Registry) -> None:
+        self._database = database
+        self._ops = ops
+        self._kept: OrderedDict[UUID, _Opened] = OrderedDict()
+        self._turn = threading.Lock()
+
+    def open(self, rows: Repositories, job_id: UUID) -> JobOutput:
+        """The output of a job. Raises NotFoundError, or PipelineError when an op is gone."""
+        job = rows.jobs.get(job_id)
+        if job is None:
+            raise NotFoundError(f"There is no job {job_id}")
+        steps = rows.jobs.steps(job_id)
+        decided = rows.decisions.of([document for document, _ in rows.jobs.documents(job_id)][:DECIDED_MOST])
+        stamp: tuple[Json, ...] = (job.state, repr(decided), *((step.id, step.state, step.total) for step in steps))
+        with self._turn:
+            kept = self._kept.get(job_id)
+            if kept is None or kept.stamp != stamp:
+                kept = _Opened(context=load_context(self._database, self._ops, job_id), stamp=stamp)
+            self._kept[job_id] = kept
+            self._kept.move_to_end(job_id)
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        return JobOutput(view(rows, kept.context, style=named, citations=CITED), kept)
+
+
+class JobOutput:
+    """The output of one job in one read transaction."""
+
+    def __init__(self, opened: View, kept: _Opened) -> None:
+        self.view = opened
+        self._kept = kept
+        self.plan: StepPlan = opened.context.plans[-1]
+
+    @property
+    def kind(self) -> str:
+        """What the last step gives: summary, outline, fold, glossary, merge or map."""
+        return self.plan.op.output if self.plan.kind != "map" else "map"
+
+    @property
+    def documents(self) -> list[tuple[UUID, str]]:
+        """(id, title) of the documents in order."""
+        return [(member.document.id, member.document.title) for member in self.view.context.selection.members]
+
+    def number_of(self, document: UUID | None) -> int:
+        """The place of a document in the job; None: the first. Raises NotFoundError."""
+        for number, (found, _) in enumerate(self.documents):
+            if document is None or found == document:
+                return number
+        raise NotFoundError("That document is not part of this job")
+
+    def head(self, number: int) -> dict[str, Json]:
+        """What stands above a document's items: `{document, title, text, sentences}`; of a plain fold its value."""
+        document, title = self.documents[number]
+        head: dict[str, Json] = {"document": str(document), "title": title, "text": None, "sentences": []}
+        if self.kind not in ("summary", "fold"):
+            return head
+        folded = self._folded()
+        root = folded.tree.of_section(folded.forest.roots[number])
+        if root is None:
+            return head
+        if self.kind == "fold":
+            return head | {"value": folded.output(root)}
+        sentences = _sentences(folded, [root])[0]
+        return head | {
+            "text": joined([text for text, _ in sentences]),
+            "sentences": [{"text": text, "citations": [named(item) for item in cited]} for text, cited in sentences],
+        }
+
+    def items(self, number: int, *, after: int, limit: int, search: str | None = None) -> list[dict[str, Json]]:
+        """Chapters, sections, entries or chunk results after an item, each with its `item` number."""
+        if self.kind in ("summary", "outline"):
+            return self._chapters(number, after, limit)
+        if self.kind in ("glossary", "merge"):
+            return self._entries(after, limit, search)
+        if self.kind == "map":
+            return self.results(self.plan, after=after, limit=limit)
+        return []
+
+    def results(self, plan: StepPlan, *, after: int, limit: int) -> list[dict[str, Json]]:
+        """What a map step gave for each chunk."""
+        found = results(self.view, plan, limit=limit, after=after)
+        step = self.view.level(plan.position, 0)
+        tasks = self.view.rows.tasks.page(step.id, states=(), limit=limit, after=after) if step else []
+        return [row | {"item": task.ordinal} for row, task in zip(found, tasks, strict=True)]
+
+    def _folded(self) -> Folded:
+        kept = self._kept.folds.get(self.plan.position)
+        if kept is None:
+            kept = self._kept.folds[self.plan.position] = open_fold(self.view, self.plan)
+        source = self.view.source(self.plan)
+        citer = Citer(self.view.rows, self.view.context.selection, source.id)
+        return replace(kept, view=self.view, citer=citer)
+
+    def _chapters(self, number: int, after: int, limit: int) -> list[dict[str, Json]]:
+        folded = self._folded()
+        member = self.view.context.selection.members[number]
+        refs = []
+        for section in member.sections[after + 1 :]:
+            place = folded.forest.number.get((number, section.ordinal))
+            ref = None if place is None else folded.tree.of_section(place)
+            if ref is not None:
+                refs.append((section, ref))
+            if len(refs) == limit:
+                break
+        found = _sentences(folded, [ref for _, ref in refs], best=self.kind == "outline")
+        outputs = self._outputs(folded, [ref for _, ref in refs]) if self.kind == "outline" else {}
+        return [
+            {
+                "item": section.ordinal,
+                "title": section.title,
+                "level": section.level,
+                "start_line": section.start_line,
+                "end_line": section.end_line,
+                "sentences": [{"text": text, "citations": [named(item) for item in cited]} for text, cited in said],
+                "terms": outputs[ref].get("terms", []) if outputs else [],
+            }
+            for (section, ref), said in zip(refs, found, strict=True)
+        ]
+
+    @staticmethod
+    def _outputs(folded: Folded, refs: Sequence[Ref]) -> dict[Ref, Json]:
+        return _outputs(folded, refs)
+
+    def _entries(self, after: int, limit: int, search: str | None) -> list[dict[str, Json]]:
+        found, leaves = self._all_entries()
+        wanted = search.casefold() if search else None
+        chosen = (
+            (at, entry)
+            for at, entry in islice(enumerate(found), after + 1, None)
+            if wanted is None or wanted in _words_of(entry)
+        )
+        page = list(islice(chosen, limit))
+        citer = Citer(self.view.rows, self.view.context.selection, self.view.source(self.plan).id)
+        places = [_pairs(entry, leaves) for _, entry in page]
+        cited = iter(citer.cite([pair for pairs in places for pair in pairs[:CITED]]))
+        return [
+            _entry(entry)
+            | {
+                "item": at,
+                "citation_count": len(pairs),
+                "citations": [named(citation) for _ in pairs[:CITED] for citation in next(cited)],
+            }
+            for (at, entry), pairs in zip(page, places, strict=True)
+        ]
+
+    def _all_entries(self) -> tuple[list[Json], list[list[int]]]:
+        kept = self._kept.entries.get(self.plan.position)
+        if kept is None:
+            values, leaves = shards(self.view, self.plan)
+            found: list[Json] = []
+            if self.kind == "glossary":
+                resolved = judged(self.view, self.plan, values)
+                found = list(glossary.entries(values, resolved)) if resolved is not None else []
+            else:
+                for shard, value in enumerate(values):
+                    found += [entry | {"shard": shard} for entry in value["entries"]]
+                found.sort(key=lambda entry: (-entry["count"], entry["key"]))
+            kept = self._kept.entries[self.plan.position] = (found, leaves)
+        return kept
+
+
+def _words_of(entry: Json) -> str:
+    if isinstance(entry, glossary.Entry):
+        return "\n".join((entry.name, *entry.aliases)).casefold()
+    return str(entry["key"]).casefold()
+
+
+def _pairs(entry: Json, leaves: list[list[int]]) -> list[tuple[int, int]]:
+    if isinstance(entry, glossary.Entry):
+        return sorted((leaves[shard][part], item) for shard, part, item in entry.cites)
+    return [(leaves[entry["shard"]][part], item) for part, item in entry["cites"]]
+
+
+def _entry(entry: Json) -> dict[str, Json]:
+    if isinstance(entry, glossary.Entry):
+        return {"name": entry.name, "kind": entry.kind, "count": entry.count, "aliases": list(entry.aliases)}
+    return {"name": str(entry["key"]), "kind": "", "count": entry["count"], "aliases": [], "value": entry["value"]}
+
+
+def _outputs(folded: Folded, refs: Sequence[Ref]) -> dict[Ref, Json]:
+    """The outputs of leaves and nodes, by one query."""
+    keys = {ref: folded.keys[ref.level][ref.ordinal] for ref in refs}
+    found = folded.view.rows.results.outputs(list(set(keys.values())))
+    return {ref: canonical.loads(found[key]) for ref, key in keys.items()}
+
+
+def _sentences(folded: Folded, refs: Sequence[Ref], *, best: bool = False) -> list[list[tuple[str, list[Citation]]]]:
+    """The sentences of outputs with their citations; all are followed down to their chunks together, a level at a time.
+
+    `best`: of each output only the weightiest sentence.
+    """
+    outputs = _outputs(folded, refs)
+    said: list[list[tuple[int, str]]] = []
+    trails: list[tuple[Ref, int]] = []
+    for ref in refs:
+        sentences = outputs[ref]["sentences"]
+        chosen = list(range(len(sentences)))
+        if best and sentences:
+            chosen = [max(chosen, key=lambda item: (sentences[item]["weight"], -item))]
+        said.append([(len(trails) + at, sentences[item]["text"]) for at, item in enumerate(chosen)])
+        trails += [(ref, item) for item in chosen]
+    while any(ref.level > 0 for ref, _ in trails):
+        trails = [_below(folded, outputs, ref, item) for ref, item in trails]
+        missing = {ref for ref, _ in trails if ref.level > 0 and ref not in outputs}
+        outputs |= _outputs(folded, sorted(missing, key=lambda ref: (ref.level, ref.ordinal)))
+    cited = folded.citer.cite([(ref.ordinal, item) for ref, item in trails])
+    return [[(text, cited[at]) for at, text in sentences] for sentences in said]
+
+
+def _below(folded: Folded, outputs: dict[Ref, Json], ref: Ref, item: int) -> tuple[Ref, int]:
+    if ref.level == 0:
+        return ref, item
+    child, item = outputs[ref]["sentences"][item]["from"]
+    return folded.children[ref.level, ref.ordinal][child], item
