@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from db.database import Repositories
 from db.repositories.dispatches import Process
@@ -13,6 +14,8 @@ from pipeline.settings import Settings
 from pipeline.states import StepState
 from workers.clock import now_ms
 from workers.distributed.queues import CHEAP, queue_of
+
+LOADING_S = 3.0  # workers take a moment to load the ops of a new job
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,7 @@ class Fleet:
         if not self.processes:
             return "no worker is alive: start one with octavo worker, or octavo up"
         missing = min((self._unknown(job, process) for process in self.processes), key=len)
-        if missing:
+        if missing and (datetime.now(UTC) - job.created_at).total_seconds() > LOADING_S:
             return self._tell(job, missing[0])
         open_ = [step for step in steps if step.state is not StepState.COMPLETE]
         return next((told for step in open_ if (told := self._unserved(job, step))), None)

@@ -34,6 +34,7 @@ class Watch:
         self._told = self._began
         self._first: dict[int, int] = {}
         self._lacks: str | None = None
+        self._lacked = 0.0  # since when; workers take a moment to load a job's ops
 
     def __enter__(self) -> Self:
         if self._terminal:
@@ -48,11 +49,7 @@ class Watch:
 
     def beat(self, beat: Beat) -> None:
         """Show where the job stands. What the workers lack is said even where nothing else is: no more would come."""
-        lacks = beat.progress.lacks
-        if lacks != self._lacks:
-            self._lacks = lacks
-            if lacks:
-                err().print(safe(f"waiting: {lacks}"))
+        self._tell(beat.progress.lacks)
         if self._quiet:
             return
         if self._terminal:
@@ -62,6 +59,14 @@ class Watch:
             for step in beat.progress.steps:
                 if step.step.state is not StepState.COMPLETE:
                     err().print(f"{_name(step)}: {step.done}/{step.tasks} {self._note(step)}")
+
+    def _tell(self, lacks: str | None) -> None:
+        now = time.monotonic()
+        if lacks != self._lacks:
+            self._lacks, self._lacked = lacks, now
+        elif lacks and self._lacked and now - self._lacked > PLAIN_EVERY_S:
+            self._lacked = 0.0  # said once
+            err().print(safe(f"waiting: {lacks}"))
 
     def _draw(self, progress: JobProgress) -> None:
         for step in progress.steps:

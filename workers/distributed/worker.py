@@ -234,6 +234,7 @@ def _on_init(sender: Any = None, **_: Any) -> None:
 
 
 def _on_fork(**_: Any) -> None:
+    _plan.consumer = None  # the parent's; its pool wakes it
     with _or_end():
         _begin(1)
     _settle()
