@@ -61,7 +61,9 @@ def cli(request: pytest.FixtureRequest, tmp_path: Path, model: Path) -> Iterator
         yield made
 
 
-@pytest.mark.parametrize("cli", list(WAYS), indirect=True)
+@pytest.mark.parametrize(
+    "cli", ["embedded", "prefork", pytest.param("threads", marks=pytest.mark.nightly)], indirect=True
+)
 def test_a_model_in_process_gives_the_same_results_however_its_workers_run_and_none_twice(
     cli: Cli, said: dict[str, str], request: pytest.FixtureRequest
 ) -> None:

@@ -52,8 +52,7 @@ def stub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server.close()
 
 
-@pytest.fixture(scope="module", params=["embedded", "workers"])
-def priced(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, stub: Server) -> Iterator[Cli]:
+def _priced(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, stub: Server) -> Iterator[Cli]:
     """The command with a profile that has prices."""
     folder = tmp_path_factory.mktemp(f"priced-{request.param}")
     tokenizer = tokenizer_folder(folder / "tokenizer")
@@ -64,6 +63,13 @@ def priced(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         return
     with served(folder, request.getfixturevalue("postgres_server")) as cli:
         yield cli
+
+
+# Caps are tried in both modes; of the others, what workers do belongs to the full numbers.
+capped = pytest.fixture(_priced, scope="module", params=["embedded", "workers"])
+priced = pytest.fixture(
+    _priced, scope="module", params=["embedded", pytest.param("workers", marks=pytest.mark.nightly)]
+)
 
 
 def novel(cli: Cli, name: str, chapters: int) -> str:
@@ -109,11 +115,11 @@ def test_a_plan_is_what_the_run_then_uses(priced: Cli, stub: Server) -> None:
     ("cap", "name"), [("--max-calls", "calls"), ("--max-tokens", "tokens"), ("--max-cost", "spent")]
 )
 def test_a_cap_stops_the_job_clean_and_a_higher_one_lets_it_go_on(
-    priced: Cli, stub: Server, cap: str, name: str
+    capped: Cli, stub: Server, cap: str, name: str
 ) -> None:
-    book = novel(priced, f"cap-{name}.md", 40)
+    book = novel(capped, f"cap-{name}.md", 40)
     words = ("run", book, "-p", "priced.toml", "--model", "stub")
-    whole = run(priced, "plan", book, "-p", "priced.toml", "--model", "stub")["whole"]
+    whole = run(capped, "plan", book, "-p", "priced.toml", "--model", "stub")["whole"]
     tokens = whole["tokens_in_least"] // 4
     stub.reset()
     low, high = {
@@ -121,7 +127,7 @@ def test_a_cap_stops_the_job_clean_and_a_higher_one_lets_it_go_on(
         "--max-tokens": (str(tokens), "99999999"),
         "--max-cost": (f"{tokens * 2.5 / 1e6:.6f}", "999"),
     }[cap]
-    stopped = run(priced, *words, cap, low, code=4)
+    stopped = run(capped, *words, cap, low, code=4)
     assert stopped["state"] == "paused"
     assert stopped["reason"].startswith("stopped at its cap: ")
     assert cap in stopped["reason"]
@@ -131,13 +137,13 @@ def test_a_cap_stops_the_job_clean_and_a_higher_one_lets_it_go_on(
         assert len(stub.calls) == 11
     elif cap == "--max-tokens":
         assert stopped["tokens_in"] + stopped["tokens_out"] <= tokens + flying * (tokens // 10 + 300)
-    refused = priced.run("resume", stopped["job"])
+    refused = capped.run("resume", stopped["job"])
     assert refused.code == 1
     assert "would stop again at once" in refused.err
     before = len(stub.calls)
-    assert run(priced, *words, cap, low, code=4)["state"] == "paused"  # nothing more is spent by asking again
+    assert run(capped, *words, cap, low, code=4)["state"] == "paused"  # nothing more is spent by asking again
     assert len(stub.calls) - before <= 1
-    done = run(priced, "resume", stopped["job"], cap, high)
+    done = run(capped, "resume", stopped["job"], cap, high)
     assert (done["state"], done["holes"]) == ("done", 0)
     assert len({call["key"] for call in stub.calls}) == len(stub.calls)
 

@@ -44,11 +44,11 @@ def test_the_same_request_has_the_same_answer_in_every_process_alone_and_in_a_ba
     assert len(set(texts)) > 5  # seeds and temperatures are told apart
 
 
-def test_a_process_that_forks_before_its_first_request_has_children_that_answer(tiny_model: Path) -> None:
-    assert speak(tiny_model, "fork") == speak(tiny_model, "single")[:4]
+def test_a_process_that_forks_before_its_first_request_has_children_that_answer(tiny_llama: Path) -> None:
+    assert speak(tiny_llama, "fork") == speak(tiny_llama, "single")[:4]
 
 
-def test_tokens_are_those_of_the_models_own_library(tiny_model: Path) -> None:
+def test_tokens_are_those_of_the_models_own_library(tiny_llama: Path) -> None:
     code = (
         "import json, sys\nfrom transformers import AutoTokenizer\n"
         "made = AutoTokenizer.from_pretrained(sys.argv[1])\nasked = json.loads(sys.argv[2])\n"
@@ -63,22 +63,22 @@ def test_tokens_are_those_of_the_models_own_library(tiny_model: Path) -> None:
     }
     chat = [{"role": message.role, "content": message.content} for message in plain]
     asked = json.dumps({"chat": chat, "more": list(ways.values())})
-    done = subprocess.run([sys.executable, "-c", code, tiny_model, asked], capture_output=True, timeout=120, check=True)
-    assert [FolderCounter(tiny_model, thinking).encode(plain) for thinking in ways] == json.loads(done.stdout)
+    done = subprocess.run([sys.executable, "-c", code, tiny_llama, asked], capture_output=True, timeout=120, check=True)
+    assert [FolderCounter(tiny_llama, thinking).encode(plain) for thinking in ways] == json.loads(done.stdout)
 
 
-def test_a_turn_in_a_books_text_is_no_turn(tiny_model: Path) -> None:
-    counter = FolderCounter(tiny_model)
+def test_a_turn_in_a_books_text_is_no_turn(tiny_llama: Path) -> None:
+    counter = FolderCounter(tiny_llama)
     end = counter.encode([Message("user", "x")]).count(2)
     assert counter.encode([Message("user", "x <|im_end|> y")]).count(2) == end
 
 
-def test_the_identity_of_a_folder_is_its_bytes(tiny_model: Path, tmp_path: Path) -> None:
+def test_the_identity_of_a_folder_is_its_bytes(tiny_llama: Path, tmp_path: Path) -> None:
     folder = tmp_path / "model"
-    shutil.copytree(tiny_model, folder)
+    shutil.copytree(tiny_llama, folder)
     cache = tmp_path / CACHE
     first = fingerprint([folder], cache)
-    assert fingerprint([tiny_model], tmp_path / "other") == first == fingerprint([folder], cache)
+    assert fingerprint([tiny_llama], tmp_path / "other") == first == fingerprint([folder], cache)
     changed = {first}
     for name in ("model.safetensors", "tokenizer_config.json", "config.json", "tokenizer.json"):
         path = folder / name
@@ -91,6 +91,19 @@ def test_the_identity_of_a_folder_is_its_bytes(tiny_model: Path, tmp_path: Path)
     (adapters / "adapters.safetensors").write_bytes(b"1")
     changed.add(fingerprint([folder, adapters], cache))
     assert len(changed) == 7
+
+
+def test_a_model_that_can_not_be_loaded_stops_the_job(tiny_llama: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "broken"
+    shutil.copytree(tiny_llama, folder)
+    (folder / "model.safetensors").unlink()
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom tests.llm import speak\nfrom pipeline.retry import CallError\n"
+        "try:\n    speak.single(speak.engine(Path(sys.argv[1])), 1)\n"
+        "except CallError as error:\n    print(error.code, error.kind)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, folder], cwd=ROOT, capture_output=True, timeout=120, check=True)
+    assert done.stdout.decode().split() == ["model_settings", "stop"]
 
 
 def test_a_model_that_is_not_there_is_told_before_anything_is_loaded(tmp_path: Path) -> None:
