@@ -71,9 +71,10 @@ def _check_calls(desk: Desk, reduce: str) -> None:
 
 
 def _end_as_if_untouched(tmp_path: Path, pipeline: str, reduce: str, seed: str, rounds: int) -> None:
-    calm = make_desk(tmp_path / "calm", pipeline, **BOOK)
+    book = BOOK | {"chapters": BOOK["chapters"] * rounds}  # long enough for every kill to find it at work
+    calm = make_desk(tmp_path / "calm", pipeline, **book)
     calm.run()
-    desk = make_desk(tmp_path / "killed", pipeline, **BOOK)
+    desk = make_desk(tmp_path / "killed", pipeline, **book)
     dice = random.Random(seed)
     ingest = [lambda: _ingesting(desk, 0), lambda: _ingesting(desk, dice.randint(1, 40))]
     later = [lambda: _called(desk, "map", dice.randint(1, 60))] * 2 + [
