@@ -13,7 +13,7 @@ from db.database import Database, Repositories
 from db.errors import DatabaseBusyError, DatabaseUnreachableError
 from db.values import Counts, NewAttempt
 from pipeline.errors import OctavoError, StorageError
-from pipeline.retry import Decision, ErrorClass, Usage, decide
+from pipeline.retry import Decision, ErrorClass, decide
 from pipeline.states import JOB_ENDED, JobState, Outcome
 from workers import failpoints
 from workers.clock import now_ms
@@ -115,7 +115,7 @@ def _attempt(owner: str, item: Ended, outcome: Outcome) -> NewAttempt:
     claim = item.work.claim
     error = item.error if isinstance(item, Failed) else None
     code = item.reason if isinstance(item, Returned) else error.code if error else None
-    used = _used(item)
+    tokens_in, tokens_out, cost_micros, _ = _used(item)
     return NewAttempt(
         task_id=claim.id,
         number=claim.attempt,
@@ -126,22 +126,21 @@ def _attempt(owner: str, item: Ended, outcome: Outcome) -> NewAttempt:
         outcome=outcome,
         error_code=code,
         message=error.message if error else None,
-        tokens_in=used.tokens_in,
-        tokens_out=used.tokens_out,
-        cost_micros=used.cost_micros,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        cost_micros=cost_micros,
     )
 
 
-def _used(item: Ended) -> Usage:
-    """What an attempt used: one that gave no result was paid for too."""
+def _used(item: Ended) -> tuple[int, int, int, int]:
+    """(tokens in, tokens out, cost, calls) of an attempt: one that gave no result was paid for too."""
     if isinstance(item, Done):
         found = item.result
-        return Usage(
-            tokens_in=found.tokens_in, tokens_out=found.tokens_out, cost_micros=found.cost_micros, calls=item.calls
-        )
+        return found.tokens_in, found.tokens_out, found.cost_micros, item.calls
     if isinstance(item, Failed):
-        return item.error.used
-    return Usage(calls=int(item.called))
+        used = item.error.used
+        return used.tokens_in, used.tokens_out, used.cost_micros, used.calls
+    return 0, 0, 0, int(item.called)
 
 
 def _counts(live: Sequence[Ended], again: Set[int]) -> dict[int, Counts]:
@@ -150,12 +149,12 @@ def _counts(live: Sequence[Ended], again: Set[int]) -> dict[int, Counts]:
         step = counts.setdefault(item.work.step.id, Counts())
         if isinstance(item, Returned) and not item.called:
             continue
-        used = _used(item)
-        step.calls += used.calls
+        tokens_in, tokens_out, cost_micros, calls = _used(item)
+        step.calls += calls
         step.busy_ms += item.ended_ms - item.started_ms
-        step.tokens_in += used.tokens_in
-        step.tokens_out += used.tokens_out
-        step.cost_micros += used.cost_micros
+        step.tokens_in += tokens_in
+        step.tokens_out += tokens_out
+        step.cost_micros += cost_micros
         step.retries += item.work.claim.id in again
     return counts
 
