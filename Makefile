@@ -52,6 +52,7 @@ bench: $(VENV)/.ready-bench
 	$(BIN)/python benchmarks/split_locality.py $(ENGLISH)
 	$(BIN)/python -m benchmarks.read
 	$(BIN)/python -m benchmarks.read_bulk
+	$(BIN)/python -m benchmarks.read_formats
 	$(BIN)/python -m benchmarks.extractive $(ENGLISH) $(CHINESE)
 	$(BIN)/python -m benchmarks.llm
 
