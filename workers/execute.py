@@ -389,6 +389,7 @@ class Executor:
             attempt=work.claim.attempt - work.claim.losses,
             timeout_s=plan.timeout_s,
             split=plan.on_overlong == "split",
+            shown=work.shown.render() if work.shown is not None else "",
         )
 
     @staticmethod

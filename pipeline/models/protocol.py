@@ -25,6 +25,7 @@ class Request:
     attempt: int = 1
     timeout_s: float = 600
     split: bool = False  # an input that is too long is cut into parts
+    shown: str = ""  # what stands around the chunk: to be known, not to be worked on
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -210,6 +210,7 @@ class ChatModel:
                 show_schema=self.profile.json_mode != "schema",
                 attempt=request.attempt,
                 system_role=self.profile.system_role,
+                shown=request.shown,
             )
         except PipelineError as error:
             raise fault("bad_prompt", error.message) from error
@@ -219,7 +220,7 @@ class ChatModel:
 
     def _counted(self, request: Request, text: str) -> tuple[list[prompts.Message], int]:
         """A prompt and its tokens. The last one of each thread is kept: it is measured, and then it is asked."""
-        asked = (request.sent, request.attempt, request.params, request.children, text)
+        asked = (request.sent, request.attempt, request.params, request.children, request.shown, text)
         last: tuple[object, list[prompts.Message], int] | None = getattr(self._last, "made", None)
         if last is not None and last[0] == asked:
             return last[1], last[2]

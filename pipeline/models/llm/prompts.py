@@ -13,7 +13,7 @@ from jinja2.exceptions import TemplateError, TemplateSyntaxError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from pipeline.errors import PipelineError
-from pipeline.models.llm.fence import CLOSING_JSON, CLOSING_SCHEMA, CLOSING_TEXT, SYSTEM, TRY
+from pipeline.models.llm.fence import AROUND, CLOSING_JSON, CLOSING_SCHEMA, CLOSING_TEXT, SYSTEM, TRY, fenced
 from pipeline.ops.values import Json
 
 
@@ -58,6 +58,7 @@ def messages(
     show_schema: bool,
     attempt: int,
     system_role: bool = True,
+    shown: str = "",
 ) -> list[Message]:
     """The chat that asks for one answer. Its length does not depend on the attempt below the tenth.
 
@@ -67,7 +68,8 @@ def messages(
         asked = _compiled(template).render(values)
     except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
         raise PipelineError(f"The prompt can not be rendered: {type(error).__name__}: {error}") from error
-    body = f"{asked.strip()}\n\n{closing_line(schema, show_schema)}{TRY.format(attempt=min(attempt, 9))}"
+    around = f"{AROUND.format(shown=fenced(shown))}\n" if shown else ""
+    body = f"{around}{asked.strip()}\n\n{closing_line(schema, show_schema)}{TRY.format(attempt=min(attempt, 9))}"
     if system_role:
         return [Message("system", SYSTEM), Message("user", body)]
     return [Message("user", f"{SYSTEM}\n\n{body}")]

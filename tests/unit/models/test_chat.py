@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from pipeline.errors import PipelineError
 from pipeline.models.llm.chat import ChatModel, ChatProfile
 from pipeline.models.llm.engine import Ask, Completion
+from pipeline.models.llm.prompts import Message
 from pipeline.models.llm.tokens import EstimatedCounter
 from pipeline.models.protocol import OwnPrompt, Request
 from pipeline.ops.builtin import EXTRACT, FOLD_SUMMARY, OUTLINE, SUMMARIZE
@@ -181,6 +182,17 @@ def test_an_answer_that_is_none_has_a_name_and_is_paid_for(completion: Completio
     assert raised.value.code == code
     assert (raised.value.used.tokens_in, raised.value.used.tokens_out) == (900, 40)
     assert raised.value.used.cost_micros == 900 * 2 + 40 * 10
+
+
+def test_what_stands_around_a_chunk_is_told_apart_from_it() -> None:
+    engine = Scripted('{"sentences": []}')
+    ask(chat(engine), SUMMARIZE, shown="Heading: The Ferry\nText before it: …he waited.")
+    body = engine.asked[0].messages[1].content
+    around, _, rest = body.partition("Summarise the passage")
+    assert "for your understanding only" in around.lower()
+    assert "he waited." in around
+    assert "he waited." not in rest
+    assert passage(replace(engine.asked[0], messages=[engine.asked[0].messages[0], Message("user", rest)])) == TEXT
 
 
 def test_every_try_has_a_prompt_of_the_same_length_and_they_differ() -> None:
