@@ -138,7 +138,7 @@ def test_every_fixture_of_epubcheck_is_a_book_or_a_clear_refusal(
     lines = []
     for row in rows:
         name, peak = _name(row), held.get(row.get("uri", ""), 0)
-        fault = _fault(name, row, Counter(), {}, peak) if peak > MEMORY else None
+        fault = f"took {peak // 1_000_000} MB" if peak > MEMORY else None
         if VALID.search(name) and row["what"] != "read" and not re.search("no text|image|fixed", row.get("reason", "")):
             fault = f"valid, and {row['what']}: {row.get('reason')}"
         elif "fatal" in name and row["what"] == "read":
@@ -146,7 +146,7 @@ def test_every_fixture_of_epubcheck_is_a_book_or_a_clear_refusal(
         elif re.search("unexpected|died|not read within|MemoryError", row.get("reason", "")):
             fault = row["reason"]
         lines.append((name, row, peak, fault))
-    assert len(lines) > 250
+    assert len(lines) == len(list((corpus / "epub-epubcheck").iterdir()))
     assert _table(lines) == {}
 
 
