@@ -21,10 +21,12 @@ from db.repositories.jobs import JobRepository
 from db.repositories.leases import LeaseRepository
 from db.repositories.lists import ListRepository
 from db.repositories.results import ResultRepository
+from db.repositories.retention import RetentionRepository
 from db.repositories.search import SearchRepository
 from db.repositories.tasks import TaskRepository
 from db.repositories.traces import TraceRepository
 from db.repositories.usage import UsageRepository
+from db.repositories.views import ViewRepository
 from db.repositories.web import WebRepository
 
 
@@ -47,6 +49,8 @@ class Repositories:
         self.traces = TraceRepository(connection)
         self.lists = ListRepository(connection)
         self.web = WebRepository(connection)
+        self.views = ViewRepository(connection)
+        self.retention = RetentionRepository(connection)
 
 
 class Database:

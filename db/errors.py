@@ -27,6 +27,10 @@ class DatabaseBusyError(StorageError):
     """Another process held the database too long."""
 
 
+class CollectedError(StorageError):
+    """What an ingest was about to use was collected as garbage meanwhile; it begins again."""
+
+
 class DatabaseNewerError(StorageError):
     """The database was made by a newer Octavo."""
 

@@ -317,3 +317,37 @@ class StoredDecision:
     body: dict[str, Json]
     created_at: datetime
     undone_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class View:
+    """A pipeline that is kept fresh over what its selectors name."""
+
+    id: int
+    name: str
+    pipeline: str
+    selectors: tuple[str, ...]
+    options: dict[str, Json]
+    served_job_id: UUID | None
+    refresh: int
+    trouble: str | None
+    swept_at: datetime | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """How often a view is swept, and when next."""
+
+    view_id: int
+    view: str
+    every_s: int
+    next_ms: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Standing:
+    """A document with a current revision, and its chunking by a wanted grain if that revision was cut by it."""
+
+    document: Document
+    chunking_id: int | None

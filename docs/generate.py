@@ -19,7 +19,7 @@ from octavo.cli.exits import Exit
 from octavo.cli.main import app
 from octavo.web.app import described
 from pipeline.models.errors import POLICIES, TABLE
-from pipeline.settings import PREFIX, ModelProfile, Settings
+from pipeline.settings import PREFIX, ModelProfile, RetentionSpec, Settings
 from pipeline.spec import GrainSpec, NeighboursSpec, SamplingSpec, StepSpec
 
 DOCS = Path(__file__).resolve().parent
@@ -54,6 +54,7 @@ SETTINGS = {
     "log_level": "What they write at least.",
     "debug": "Show tracebacks with errors, as `octavo --debug` does.",
     "failpoint": "For tests only: where the process is to die.",
+    "retention": "What `octavo gc` keeps, in `octavo.toml` only: a table `[retention]`.",
     "limits": "What providers allow, by name, in `octavo.toml` only: `[limits.NAME]` with `concurrency`, "
     "`requests_per_minute`, `tokens_per_minute`. A step names its limits; all workers share them.",
     "models": "Model profiles, one table `[models.NAME]` each; in the file only.",
@@ -99,6 +100,16 @@ SAMPLING = {
     "seed": "The same seed gives the same answer, where the server keeps to it.",
     "stop": "Words that end the answer.",
     "max_tokens": "Tokens of the answer at most, instead of the profile's `output_reserve`.",
+}
+RETENTION = {
+    "results": "`keep`: those that nothing reaches any more stay too, so that going back to an old prompt is free. "
+    "`reachable`: they go.",
+    "results_days": "Results that nothing reaches and that were not used for so many days go.",
+    "results_bytes": "While all results together are larger, those that nothing reaches go, the longest unused first.",
+    "jobs": "Ended jobs of each pipeline that are kept with their tasks, newest first; what a view serves stays too.",
+    "jobs_days": "Jobs that ended within so many days are kept too.",
+    "revisions": "Revisions of each document that are kept, newest first; those of kept jobs stay too.",
+    "refreshes": "Refreshes of a view whose former results stay reachable.",
 }
 GRAIN = {
     "name": "What the grain is called.",
@@ -185,7 +196,7 @@ def table(model: type[Any], meanings: dict[str, str], *, variables: bool = False
     head = ["field", *(["variable"] if variables else []), "value", "default", "meaning"]
     rows = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     for name, meaning in meanings.items():
-        variable = "" if name == "models" else f"`{PREFIX}{name.upper()}`"
+        variable = "" if name in ("models", "retention") else f"`{PREFIX}{name.upper()}`"
         cells = [
             f"`{name}`",
             *([variable] if variables else []),
@@ -225,6 +236,7 @@ def guide() -> str:
     """The text of docs/guide.md with its tables renewed."""
     made = {
         "settings": table(Settings, SETTINGS, variables=True),
+        "retention": table(RetentionSpec, RETENTION),
         "grain": table(GrainSpec, GRAIN),
         "step": table(StepSpec, STEP),
         "neighbours": table(NeighboursSpec, NEIGHBOURS),

@@ -261,6 +261,113 @@ class Last(Shape):
     output: Any
 
 
+class Change(Shape):
+    """One difference between two revisions."""
+
+    what: Literal["edited", "moved", "added", "removed"]
+    chunk: str | None
+    ordinal: int
+    chunks: int
+    section: str
+    start_line: int | None
+    was_line: int | None
+    before: str | None
+    after: str | None
+
+
+class Counts(Shape):
+    """What happened to the chunks of a document."""
+
+    kept: int
+    edited: int
+    moved: int
+    added: int
+    removed: int
+
+
+class Diff(Shape):
+    """`diff --json`."""
+
+    document: str
+    from_: int = Field(alias="from")
+    to: int
+    counts: Counts
+    changes: list[Change]
+
+
+class Swept(Shape):
+    """An item of `sweep --json`."""
+
+    view: str
+    fresh: bool
+    documents: int
+    changed: int
+    missing: int
+    withdrawn: int
+    stale: dict[str, int]
+    lost: int
+    troubles: list[str]
+    job: str | None
+    state: str | None
+    calls: int
+
+
+class Collected(Shape):
+    """`gc --json`."""
+
+    dry_run: bool
+    jobs: int
+    tasks: int
+    nodes: int
+    revisions: int
+    pages: int
+    chunks: int
+    texts: int | None
+    results: int
+    result_bytes: int
+    kept_results: int
+    unreached: int
+
+
+class ViewDocument(Shape):
+    """A document of a view."""
+
+    document: str
+    uri: str
+    state: Literal["fresh", "stale", "missing", "withdrawn", "new"]
+    why: list[str]
+    revision: int | None
+    served: int | None
+    chunks: int
+    holes: int
+    lost: int
+
+
+class ViewRow(Shape):
+    """`status VIEW --json`."""
+
+    view: str
+    pipeline: str
+    selectors: list[str]
+    state: Literal["fresh", "stale", "missing"]
+    fresh: int
+    stale: int
+    missing: int
+    withdrawn: int
+    new: int
+    holes: int
+    lost: int
+    why: list[str]
+    refresh: int
+    served: str | None
+    job: str | None
+    job_state: str | None
+    because: str | None
+    swept_at: str | None
+    trouble: str | None
+    documents: list[ViewDocument]
+
+
 class CanonicalStep(Shape):
     """A step by what makes its keys."""
 

@@ -101,6 +101,20 @@ def _check_url(url: str | None) -> None:
         raise ValueError("base_url has a query or fragment: it is a server's address and a path, no more")
 
 
+class RetentionSpec(BaseModel):
+    """What `octavo gc` keeps. What a job, a view, a kept revision or a trace reaches is kept in any case."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    results: Literal["keep", "reachable"] = "keep"
+    results_days: Annotated[int | None, Field(ge=0)] = None
+    results_bytes: Annotated[int | None, Field(ge=0)] = None
+    jobs: Annotated[int, Field(ge=0)] = 10
+    jobs_days: Annotated[float, Field(ge=0)] = 0
+    revisions: Annotated[int, Field(ge=1)] = 100
+    refreshes: Annotated[int, Field(ge=0)] = 100
+
+
 class Settings(BaseModel):
     """Everything that can be set. Units are in the names."""
 
@@ -122,6 +136,7 @@ class Settings(BaseModel):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "WARNING"
     debug: bool = False
     failpoint: str | None = None  # where the process is to be killed; for tests alone (workers.failpoints)
+    retention: RetentionSpec = RetentionSpec()  # what octavo gc keeps
     limits: dict[str, LimitsSpec] = Field(default_factory=dict)  # by name; a step, or a model's profile, names them
     models: dict[str, ModelProfile] = Field(default_factory=lambda: {"extractive": ModelProfile()})
 
@@ -222,6 +237,6 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in Settings.model_fields:
         value = environ.get(PREFIX + name.upper())
-        if value is not None and name not in ("models", "limits"):
+        if value is not None and name not in ("models", "limits", "retention"):
             found[name] = [part for part in value.split(",") if part] if name == "ops" else value
     return found

@@ -134,11 +134,11 @@ class Runtime:
             governor = LocalGovernor(limits, tuning=tuning)
         return Gate(governor, limits, owner)
 
-    def cutting(self, spec: GrainSpec) -> Cutting:
-        """A grain with the tokenizer that counts for it."""
+    def cutting(self, spec: GrainSpec, tokenizer: str | None = None) -> Cutting:
+        """A grain with the tokenizer that counts for it: that of the settings, where no other is named."""
         from pipeline.split.tokenizer import load_counter  # loading a tokenizer takes a while
 
-        tokenizer = self.settings.tokenizer
+        tokenizer = tokenizer or self.settings.tokenizer
         counter = load_counter(Path(tokenizer) if tokenizer and tokenizer != "characters" else tokenizer)
         grain = Grain(name=spec.name, limit=spec.limit, overlap=spec.overlap, heading_level=spec.heading_level)
         return Cutting(grain=grain, counter=counter)

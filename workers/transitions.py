@@ -115,6 +115,9 @@ def _end(database: Database, context: JobContext) -> bool:
             reason=None,
             unless=(JobState.FAILED, JobState.CANCELLED, JobState.HOLES, JobState.DONE),
         )
+        if moved:
+            merges = [plan.position for plan in context.plans if plan.kind == "merge"]
+            rows.views.publish(context.job.id, merges, holes=holes > 0)
         failpoints.reached("end.before")
     failpoints.reached("end.after")
     return moved

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.engine import Connection
 
 from db.dialect import batches, insert_new
+from db.errors import CollectedError
 from db.tables import ContentRow
 
 
@@ -30,3 +31,13 @@ class ContentRepository:
             query = select(ContentRow.sha256, ContentRow.text).where(ContentRow.sha256.in_(part))
             found |= {sha: text.decode() for sha, text in self._connection.execute(query)}
         return found
+
+    def expect(self, hashes: Sequence[bytes]) -> None:
+        """See that texts are there. Raises CollectedError when one is gone meanwhile."""
+        wanted = sorted(set(hashes))
+        there = 0
+        for part in batches(wanted):
+            query = select(func.count()).select_from(ContentRow).where(ContentRow.sha256.in_(part))
+            there += self._connection.execute(query).scalar_one()
+        if there != len(wanted):
+            raise CollectedError("Texts were collected while they were cut", hint="run the command again")

@@ -11,12 +11,13 @@ from sqlalchemy import Row, delete, exists, func, insert, or_, select, update
 from sqlalchemy.engine import Connection
 from sqlalchemy.orm import aliased
 
-from db.dialect import insert_new
+from db.dialect import batches, insert_new
+from db.errors import CollectedError
 from db.layout import pack, pack_places, unpack, unpack_places
 from db.prepared import IDS, among, ids_for
 from db.sections import StoredSections
-from db.tables import DocumentRow, RevisionPagesRow, RevisionRow, SectionRow
-from db.values import Document, NewRevision, PagePlace, Revision
+from db.tables import ChunkingRow, DocumentRow, GrainRow, PageRow, RevisionPagesRow, RevisionRow, SectionRow
+from db.values import Document, NewRevision, PagePlace, Revision, Standing
 from pipeline import canonical
 from pipeline.read.places import Places
 from pipeline.read.reading import LineEnding, Section
@@ -66,7 +67,7 @@ class DocumentRepository:
         found = self._many(condition, 1)
         return found[0] if found else None
 
-    def _many(self, condition: Any, limit: int) -> list[Document]:
+    def _many(self, condition: Any, limit: int | None) -> list[Document]:
         query = (
             select(
                 DocumentRow.id.label("d_id"),
@@ -165,6 +166,29 @@ class DocumentRepository:
     def _state(self, revision_id: int, state: RevisionState) -> None:
         self._connection.execute(update(RevisionRow).where(RevisionRow.id == revision_id).values(state=state))
 
+    def among(self, chosen: Any) -> list[Document]:
+        """The documents whose ids a query gives."""
+        return self._many(DocumentRow.id.in_(chosen), None)
+
+    def standing(self, uris: Sequence[str], policy: dict[str, Any]) -> dict[str, Standing]:
+        """The documents of these URIs that have a current revision, and how a grain's policy cut that, by URI."""
+        digest = canonical.digest(policy)
+        found: dict[str, Standing] = {}
+        for part in batches(uris):
+            documents = self._many(DocumentRow.uri.in_(part), None)
+            query = (
+                select(ChunkingRow.document_id, RevisionPagesRow.revision_id, ChunkingRow.id)
+                .join(GrainRow, GrainRow.id == ChunkingRow.grain_id)
+                .join(RevisionPagesRow, RevisionPagesRow.chunking_id == ChunkingRow.id)
+                .join(DocumentRow, DocumentRow.current_revision_id == RevisionPagesRow.revision_id)
+                .where(GrainRow.digest == digest, DocumentRow.uri.in_(part))
+            )
+            cut = {row[0]: row[2] for row in self._connection.execute(query)}
+            for item in documents:
+                if item.current:
+                    found[item.uri] = Standing(document=item, chunking_id=cut.get(item.id))
+        return found
+
     def of_size(self, size: int, limit: int = 100) -> list[Document]:
         """Documents whose current revision was read from so many bytes."""
         return self._many(RevisionRow.source_size == size, limit)
@@ -250,7 +274,7 @@ class DocumentRepository:
         tokens: int,
         report: dict[str, object],
     ) -> None:
-        """Say where the pages of a chunking stand in a revision."""
+        """Say where the pages of a chunking stand in a revision. Raises CollectedError when one is gone meanwhile."""
         columns = zip(*places, strict=True)
         row = {
             "revision_id": revision_id,
@@ -261,6 +285,14 @@ class DocumentRepository:
             "report": report,
         }
         self._connection.execute(insert_new(self._connection, RevisionPagesRow), row)
+        # The row that was just written holds the chunking: what was collected was so before, and shows now.
+        wanted = {place.page_id for place in places}
+        there = 0
+        for part in batches(sorted(wanted)):
+            query = select(func.count()).select_from(PageRow).where(PageRow.id.in_(part))
+            there += self._connection.execute(query).scalar_one()
+        if there != len(wanted):
+            raise CollectedError("Pages were collected while they were placed", hint="run the command again")
 
     def pages(self, revision_id: int, chunking_id: int) -> list[PagePlace] | None:
         """The pages of a chunking in a revision, in order; None when it was not cut by that grain."""

@@ -323,6 +323,11 @@ class TaskRepository:
         row = self._connection.execute(select(*_TASK).where(TaskRow.step_id == step_id, TaskRow.ordinal == ordinal))
         return next((_task(found) for found in row), None)
 
+    def hole_pages(self, step_ids: Sequence[int], states: Sequence[TaskState]) -> dict[int, int]:
+        """How many holes (tasks in one of `states`) steps over chunks have, by page."""
+        query = select(TaskRow.page_id, func.count()).where(TaskRow.step_id.in_(step_ids), TaskRow.state.in_(states))
+        return {page: count for page, count in self._connection.execute(query.group_by(TaskRow.page_id)) if page}
+
     def attempts(self, task_ids: Sequence[int]) -> list[NewAttempt]:
         """The tries of tasks, in order."""
         columns = [AttemptRow.__table__.c[name] for name in NewAttempt._fields]

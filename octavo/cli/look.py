@@ -13,11 +13,13 @@ from octavo.cli import console, options, show
 from pipeline import canonical
 from pipeline.errors import NotFoundError
 from pipeline.read.places import where
+from workers.fresh.standing import STATES as VIEW_STATES
+from workers.fresh.standing import view_row
 from workers.ingest.preview import preview_chunks
 from workers.outputs.cite import Citation
 from workers.outputs.explain import explain_chunk
 from workers.outputs.export import canonical_lines, json_lines, markdown
-from workers.outputs.job import find_job, view
+from workers.outputs.job import find_job, find_output, view
 from workers.outputs.manifest import chunk_rows, find_document, manifest
 from workers.outputs.present import results
 from workers.planning.context import load_context
@@ -44,17 +46,22 @@ def _job_row(standing: JobProgress) -> dict[str, object]:
 
 def status(
     job: Annotated[
-        str | None, typer.Argument(metavar="[JOB]", help="A job; without it, all documents and jobs.")
+        str | None, typer.Argument(metavar="[JOB|VIEW]", help="A job or a view; without it, all that there is.")
     ] = None,
     as_json: options.AsJson = False,
     state: options.State = None,
 ) -> None:
-    """Where things stand: a job's steps, or all documents and the latest jobs."""
+    """Where things stand: documents, views and the latest jobs; a view's documents; a job's steps."""
     with options.runtime(state) as runtime:
         if job is None:
             _overview(runtime, as_json=as_json)
-        else:
+            return
+        with runtime.database.read() as rows:
+            found = rows.views.get(job)
+        if found is None:
             _job(runtime, job, as_json=as_json)
+        else:
+            _view(view_row(runtime, found), as_json=as_json)
 
 
 def _overview(runtime: Runtime, *, as_json: bool) -> None:
@@ -72,15 +79,42 @@ def _overview(runtime: Runtime, *, as_json: bool) -> None:
             for document in rows.documents.all(50)
         ]
         jobs = [_job_row(progress(rows, item, runtime.settings)) for item in rows.jobs.latest(10)]
+        views = rows.views.all()
+    standing = [view_row(runtime, item) for item in views]
     if as_json:
-        console.print_json({"documents": documents, "jobs": jobs})
+        console.print_json({"documents": documents, "jobs": jobs, "views": standing})
         return
     if not documents:
         console.note("nothing here yet: octavo run BOOK begins")
         return
     columns = ("title", "revision", "chunks", "uri")
     console.table(columns, [[str(document[name]) for name in columns] for document in documents])
+    if standing:
+        shown = ("view", "state", *VIEW_STATES, "holes", "why")
+        console.table(shown, [[_cell(row[name]) for name in shown] for row in standing])
     _job_table(jobs)
+
+
+def _view(row: dict[str, object], *, as_json: bool) -> None:
+    if as_json:
+        console.print_json(row)
+        return
+    served = f"serves refresh {row['refresh']}" if row["served"] else "serves nothing yet"
+    swept = f", swept {row['swept_at']}" if row["swept_at"] else ", never swept"
+    console.out().print(console.safe(f"view {row['view']}: {row['pipeline']}, {row['state']}, {served}{swept}"))
+    if row["job"]:
+        because = f" because {row['because']}" if row["because"] else ""
+        console.out().print(console.safe(f"its refresh is {row['job_state']}{because}: job {row['job']}"))
+    if row["trouble"]:
+        console.note(f"warning: {row['trouble']}")
+    documents = row["documents"]
+    assert isinstance(documents, list)
+    columns = ("document", "state", "why", "revision", "served", "chunks", "holes")
+    console.table(columns, [[_cell(document[name]) for name in columns] for document in documents])
+
+
+def _cell(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
 
 
 def _job_table(rows: list[dict[str, object]]) -> None:
@@ -136,7 +170,7 @@ def jobs(
 
 
 def results_command(
-    job: options.JobArg = "last",
+    job: options.OutputArg = "last",
     step: Annotated[str | None, typer.Option("--step", help="A map step; default the first.")] = None,
     after: Annotated[int, typer.Option("--after", help="Go on after this chunk's ordinal.")] = -1,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many chunks.")] = 50,
@@ -146,7 +180,7 @@ def results_command(
 ) -> None:
     """What a map step gave for each chunk, in reading order."""
     with options.runtime(state, ops=ops) as runtime, runtime.database.read() as rows:
-        context = load_context(runtime.database, runtime.ops, find_job(rows, job).id)
+        context = load_context(runtime.database, runtime.ops, find_output(rows, job).id, to_read=True)
         maps = [plan for plan in context.plans if plan.kind == "map" and step in (None, plan.name)]
         if not maps:
             names = ", ".join(plan.name for plan in context.plans if plan.kind == "map")
@@ -168,7 +202,7 @@ class Format(StrEnum):
 
 
 def export(
-    job: options.JobArg = "last",
+    job: options.OutputArg = "last",
     as_format: Annotated[Format, typer.Option("--format", "-f", help="jsonl or markdown.")] = Format.JSONL,
     as_canonical: Annotated[
         bool, typer.Option("--canonical", help="Without ids, names and dates: equal work gives equal bytes.")
@@ -180,7 +214,7 @@ def export(
 ) -> None:
     """Everything a job gave: every chunk's output, then the merged result with its citations."""
     with options.runtime(state, ops=ops) as runtime, runtime.database.read() as rows:
-        context = load_context(runtime.database, runtime.ops, find_job(rows, job).id)
+        context = load_context(runtime.database, runtime.ops, find_output(rows, job).id, to_read=True)
         if as_canonical:
             lines = canonical_lines(view(rows, context, Citation.canonical, 0))
         elif as_format is Format.JSONL:

@@ -13,14 +13,17 @@ from octavo.cli import (
     diff,
     entities,
     evidence,
+    gc,
     ingest,
     look,
     models,
     retrofit,
     run,
+    sweep,
     system,
     up,
     usage,
+    view,
     web,
     worker,
 )
@@ -63,6 +66,10 @@ app.command("priority", context_settings={"ignore_unknown_options": True})(decid
 app.command("retry")(decide.retry)
 app.command("waive")(decide.waive)
 app.command("usage")(usage.usage)
+app.command("sweep")(sweep.sweep_command)
+app.command("watch")(sweep.watch_command)
+app.add_typer(view.view_app, name="view")
+app.command("gc")(gc.gc)
 app.command("doctor")(system.doctor)
 app.add_typer(entities.entities_app, name="entities")
 app.add_typer(web.token_app, name="token")

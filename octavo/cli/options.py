@@ -60,6 +60,10 @@ MaxCost = Annotated[
 ]
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Stop when they used so many tokens.")]
 MaxCalls = Annotated[int | None, typer.Option("--max-calls", min=1, help="Stop when there were so many model calls.")]
+Citations = Annotated[int, typer.Option("--citations", min=0, help="Citations of each entry to give; 0 gives all.")]
+OutputArg = Annotated[
+    str, typer.Argument(metavar="JOB", help="A view's name, or a job's id, its beginning or end, or 'last'.")
+]
 JobArg = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, its beginning or end, or 'last'.")]
 DocumentArg = Annotated[str, typer.Argument(metavar="BOOK", help="A document's path, title, URI or id.")]
 
@@ -115,6 +119,13 @@ def pipeline_with(
         spec = spec.skipping_boilerplate(skip_boilerplate)
     grain = grain_with(spec.grain, limit, overlap)
     return spec.model_copy(update={"grain": grain})
+
+
+def check(runtime: Runtime, spec: PipelineSpec) -> None:
+    """See that the ops and models of a pipeline are there before a book is read."""
+    from workers.planning.plan import resolve
+
+    resolve(spec, runtime.ops, runtime, runtime.settings.model)
 
 
 def grain_with(grain: GrainSpec, limit: int | None, overlap: int | None) -> GrainSpec:

@@ -32,7 +32,7 @@ from workers.planning.preview import StepPreview, preview, whole
 from workers.progress import progress
 from workers.runtime import Runtime
 
-Citations = Annotated[int, typer.Option("--citations", min=0, help="Citations of each entry to give; 0 gives all.")]
+Citations = options.Citations
 
 
 def run(
@@ -58,7 +58,7 @@ def run(
     began = time.monotonic()
     with options.runtime(state, model=model, ops=ops, tokenizer=tokenizer) as runtime:
         spec = options.pipeline_with(pipeline, limit, overlap, skip_boilerplate)
-        check(runtime, spec)
+        options.check(runtime, spec)
         documents = ingest_all(runtime, books, spec.grain, encoding=encoding, quiet=as_json, as_book=as_book)
         if dry_run:
             tell_plan(runtime, spec, documents, as_json=as_json)
@@ -105,7 +105,7 @@ def plan(
     """Say what a run would do, and do none of it: hits, calls, tokens; exact for maps, bounds for reduces."""
     with options.runtime(state, model=model, ops=ops, tokenizer=tokenizer) as runtime:
         spec = options.pipeline_with(pipeline, limit, overlap, skip_boilerplate)
-        check(runtime, spec)
+        options.check(runtime, spec)
         documents = ingest_all(runtime, books, spec.grain, encoding=encoding, quiet=as_json, as_book=as_book)
         tell_plan(runtime, spec, documents, as_json=as_json)
 
@@ -123,13 +123,6 @@ def currency(runtime: Runtime, steps: Sequence[StepPreview]) -> str:
     """The currency of the models' prices."""
     named = {runtime.settings.models[step.model].currency for step in steps if step.model and step.cost_micros_most}
     return ", ".join(sorted(named)) or "USD"
-
-
-def check(runtime: Runtime, spec: PipelineSpec) -> None:
-    """See that the ops and models of a pipeline are there before a book is read."""
-    from workers.planning.plan import resolve
-
-    resolve(spec, runtime.ops, runtime, runtime.settings.model)
 
 
 def begin(
@@ -223,7 +216,7 @@ def finish(runtime: Runtime, job: Job, began: float, *, as_json: bool, citations
         standing = progress(rows, job, runtime.settings)
         output: Json = None
         if job.state in (JobState.DONE, JobState.HOLES):
-            context = load_context(runtime.database, runtime.ops, job.id)
+            context = load_context(runtime.database, runtime.ops, job.id, to_read=True)
             output = present(view(rows, context, citations=citations))
     summary = show.run_summary(standing, time.monotonic() - began)
     if as_json:

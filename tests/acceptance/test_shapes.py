@@ -124,6 +124,21 @@ def test_the_same_text_under_another_name_has_the_same_canonical_manifest(cli: C
 def test_the_examples_of_the_page_are_of_their_shapes(shapes: ModuleType) -> None:
     page = (DOCS / "outputs.md").read_text(encoding="utf-8")
     examples = re.findall(r"<!-- example: (\w+) -->\n```json\n(.*?)```", page, re.DOTALL)
-    assert len(examples) == page.count("```json") == 8
+    assert len(examples) == page.count("```json") == 12
     for name, text in examples:
         check(getattr(shapes, name), json.loads(text))
+
+
+def test_diffs_sweeps_and_views_are_as_documented(cli: Cli, shapes: ModuleType) -> None:
+    book = cli.folder / "ferry.md"
+    book.write_text(STORY)
+    cli.ok("view", "add", "names", "--pipeline", "glossary", "--documents", "ferry.md")
+    assert check(shapes.ViewRow, cli.ok("status", "names", "--json").json).state == "missing"
+    for text in (STORY, STORY.replace("thirty", "forty")):
+        book.write_text(text)
+        assert check(shapes.Swept, cli.ok("sweep", "--json").json[0]).state == "done"
+    assert check(shapes.Diff, cli.ok("diff", "ferry.md", "--json").json).counts.edited == 1
+    assert check(shapes.ViewRow, cli.ok("status", "names", "--json").json).refresh == 2
+    assert check(shapes.ViewRow, cli.ok("status", "--json").json["views"][0]).state == "fresh"
+    assert check(shapes.Collected, cli.ok("gc", "--dry-run", "--json").json).dry_run
+    assert check(shapes.Collected, cli.ok("gc", "--json").json).results == 0

@@ -228,7 +228,7 @@ class Laboratory:
 
     def canonical(self, job: Job) -> bytes:
         """The job's canonical export."""
-        context = load_context(self.database, self.ops, job.id)
+        context = load_context(self.database, self.ops, job.id, to_read=True)
         with self.database.read() as rows:
             return b"\n".join(canonical_lines(view(rows, context, style=Citation.canonical, citations=0)))
 

@@ -50,6 +50,7 @@ class Tender:
         reconcile_s: float,
         lease_s: float,
         failed: Callable[[], bool] = lambda: False,
+        tick: Callable[[], None] = lambda: None,
     ) -> None:
         self._database = database
         self._loader = loader
@@ -60,6 +61,7 @@ class Tender:
         self._reconcile_s = reconcile_s
         self._lease_s = lease_s
         self._failed = failed
+        self._tick = tick  # what else is looked at whenever leases are: schedules
         self._wake = threading.Event()
         self._ending = threading.Event()
         self._reconciled = 0.0
@@ -201,6 +203,7 @@ class Tender:
 
     def _reconcile(self) -> None:
         reconcile(self._database, dead=lambda _owners: (), patience=0)
+        self._tick()
         for ring in self._listener.lost():
             self._bells.send(ring)
         with self._database.read() as rows:

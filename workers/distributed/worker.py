@@ -41,6 +41,7 @@ from workers.distributed.queues import QUEUES
 from workers.distributed.tender import Tender
 from workers.distributed.watchdog import Watchdog
 from workers.execute import Loader
+from workers.fresh.refresh import Schedules
 from workers.metrics import MetricsServer
 from workers.metrics import serve as serve_metrics
 from workers.runtime import Runtime
@@ -140,6 +141,7 @@ def serve(settings: Settings, *, queues: Sequence[str], slots: int) -> Serving:
     loader = Loader(runtime.database, runtime.ops)
     broker = redis.Redis.from_url(settings.redis_url or "", socket_timeout=RING_S, socket_connect_timeout=RING_S)
     bells = Bells(broker, provider_of(runtime))
+    schedules = Schedules(runtime)
     tender = Tender(
         runtime.database,
         loader,
@@ -149,6 +151,7 @@ def serve(settings: Settings, *, queues: Sequence[str], slots: int) -> Serving:
         owner=owner,
         reconcile_s=settings.reconcile_s,
         lease_s=settings.lease_s,
+        tick=schedules.tick,
     )
     identity = Identity(owner=owner, host=socket.gethostname(), pid=os.getpid(), queues=",".join(queues), slots=slots)
     engine = WorkerEngine(runtime, identity, tender, loader, broker, _rouse)

@@ -131,6 +131,8 @@ class _Cutter:
         with self.database.write() as rows:
             pages = [_with_ids(item.page, ids) for item in self.pending]
             self._place(self.pending, rows.chunks.add_pages(self.chunking_id, pages))
+            # Their texts were stored in transactions before this one, when no chunk had them yet.
+            rows.contents.expect([chunk.content_sha256 for page in pages for chunk in page.chunks])
         return dict(alignment.report())
 
     def _arrived(self) -> list[Arrived]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
 from db.database import Database
+from db.errors import CollectedError
 from db.values import Document, NewRevision, Revision
 from pipeline.errors import OctavoError, ReadError
 from pipeline.ids import uuid7
@@ -84,22 +86,36 @@ def ingest(
 
     Raises ReadError, StorageError, or IngestRaceError when other processes win every race for the document.
     """
-    options = reading_options(found, encoding)
     for _ in range(RACES):
-        with database.read() as rows:
-            known = rows.documents.by_uri(found.uri)
-        known = known or adopt(database, found)
-        if known and known.current and stands(database, found, known.current, options):
-            return recut(database, known, known.current, cutting)
-        mtime_ns = _mtime_ns(found)  # before it is read: what is written later has a later time
-        reading = read_found(found, ReadOptions(encoding=encoding))
-        document = known or _document(database, found, reading, title, collection, document_id)
-        if known is None and document.current:
-            continue  # another process published it while this one read: its revision may be this very reading
-        done = _publish(database, document, _new_revision(reading, options, mtime_ns), reading, cutting)
-        if done:
-            return done
+        with suppress(CollectedError):  # octavo gc took what this was about to share
+            done = _ingest_once(database, found, cutting, encoding, title, collection, document_id)
+            if done:
+                return done
     raise IngestRaceError(f"{found.name} is being ingested by other processes", hint="run the command again")
+
+
+def _ingest_once(
+    database: Database,
+    found: Found,
+    cutting: Cutting,
+    encoding: str | None,
+    title: str | None,
+    collection: str,
+    document_id: UUID | None,
+) -> Ingested | None:
+    """One try; None when another process was first."""
+    options = reading_options(found, encoding)
+    with database.read() as rows:
+        known = rows.documents.by_uri(found.uri)
+    known = known or adopt(database, found)
+    if known and known.current and stands(database, found, known.current, options):
+        return recut(database, known, known.current, cutting)
+    mtime_ns = _mtime_ns(found)  # before it is read: what is written later has a later time
+    reading = read_found(found, ReadOptions(encoding=encoding))
+    document = known or _document(database, found, reading, title, collection, document_id)
+    if known is None and document.current:
+        return None  # another process published it while this one read: its revision may be this very reading
+    return _publish(database, document, _new_revision(reading, options, mtime_ns), reading, cutting)
 
 
 def _document(

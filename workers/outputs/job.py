@@ -67,6 +67,17 @@ def find_job(rows: Repositories, text: str) -> Job:
     return job
 
 
+def find_output(rows: Repositories, text: str) -> Job:
+    """The job that a view of this name serves, else the job that `find_job` finds. Raises NotFoundError."""
+    view_found = rows.views.get(text)
+    if view_found is None:
+        return find_job(rows, text)
+    job = rows.jobs.get(view_found.served_job_id) if view_found.served_job_id else None
+    if job is None:
+        raise NotFoundError(f"View {text!r} serves nothing yet", hint=f"octavo sweep {text} makes it")
+    return job
+
+
 def _begins(job: Job, text: str) -> bool:
     # The end of a time-ordered id tells jobs apart sooner than its beginning, so both are taken.
     return str(job.id).startswith(text) or str(job.id).endswith(text)

@@ -55,12 +55,12 @@ class JobContext:
         return self.plans[step.position]
 
 
-def load_context(database: Database, ops: Registry, job_id: UUID) -> JobContext:
-    """Load a job. Raises NotFoundError for an unknown one."""
+def load_context(database: Database, ops: Registry, job_id: UUID, *, to_read: bool = False) -> JobContext:
+    """Load a job. Only `to_read` it, an op may have changed since. Raises NotFoundError for an unknown job."""
     with database.read() as rows:
         job = rows.jobs.get(job_id)
         if job is None:
             raise NotFoundError(f"There is no job {job_id}")
         ops.include(job.resolved.get("ops", ()))  # those of the run that began it, wherever it goes on
         selection = load(rows, rows.jobs.documents(job_id), job.resolved["chunkings"])
-    return JobContext(job, tuple(step_plans(job, ops)), selection)
+    return JobContext(job, tuple(step_plans(job, ops, to_read=to_read)), selection)

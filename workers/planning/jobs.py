@@ -35,24 +35,22 @@ def begin_job(
     retry_budget: int | None = None,
     caps: Mapping[str, int] | None = None,
     estimate: Mapping[str, Json] | None = None,
+    view_id: int | None = None,
 ) -> tuple[Job, bool]:
     """The job of a pipeline over documents, and whether it was there already. Raises PipelineError.
 
     `caps` (max_calls, max_tokens, max_cost_micros) go before those of a job that is joined; one that was stopped at its
     own goes on. A job over an earlier revision of one of the documents is cancelled: what it did stays in the memo.
+    With `view_id` the job is a refresh of that view.
     """
-    resolved: dict[str, Json] = {
-        "steps": resolve(spec, ops, models, model),
-        "chunkings": {str(item.document.id): item.chunking_id for item in documents},
-        "tokenizer": tokenizer,
-        "ops": list(ops.modules),
-    }
+    resolved = resolved_for(spec, documents, ops=ops, models=models, model=model, tokenizer=tokenizer)
     selection = [(item.document.id, item.revision.id) for item in documents]
-    selection_sha = canonical.digest([resolved, [[str(document), revision] for document, revision in selection]])
+    selection_sha = selection_digest(resolved, documents)
     with database.write() as rows:
         pipeline_id = rows.jobs.pipeline(name=spec.name, digest=spec.digest(), spec=spec.canonical())
         active = rows.jobs.active(pipeline_id, selection_sha)
         if active:
+            _refreshes(rows, view_id, active.id)
             return _capped(rows, active, caps or {}), True
         _supersede(rows, dict(selection), spec.name)
         job_id = uuid7()
@@ -68,6 +66,7 @@ def begin_job(
         )
         job = rows.jobs.get(job_id)
         assert job is not None
+        _refreshes(rows, view_id, job_id)
         begin(rows, job_id, step_plans(job, ops))
         failpoints.reached("begin.before")
     failpoints.reached("begin.after")
@@ -83,6 +82,28 @@ def _capped(rows: Repositories, job: Job, caps: Mapping[str, int]) -> Job:
     found = rows.jobs.get(job.id)
     assert found is not None
     return found
+
+
+def resolved_for(
+    spec: PipelineSpec, documents: Sequence[Ingested], *, ops: Registry, models: Models, model: str, tokenizer: str
+) -> dict[str, Json]:
+    """What a job of a pipeline over documents resolves once. Raises PipelineError."""
+    return {
+        "steps": resolve(spec, ops, models, model),
+        "chunkings": {str(item.document.id): item.chunking_id for item in documents},
+        "tokenizer": tokenizer,
+        "ops": list(ops.modules),
+    }
+
+
+def selection_digest(resolved: dict[str, Json], documents: Sequence[Ingested]) -> bytes:
+    """What makes two jobs the same: the documents at their revisions, in order, and everything resolved."""
+    return canonical.digest([resolved, [[str(item.document.id), item.revision.id] for item in documents]])
+
+
+def _refreshes(rows: Repositories, view_id: int | None, job_id: UUID) -> None:
+    if view_id is not None:
+        rows.views.begin(view_id, job_id)
 
 
 def _budget(rows: Repositories, documents: Sequence[Ingested]) -> int:

@@ -189,19 +189,24 @@ def _limits(step: StepSpec, model: Model | None, models: Models) -> str | None:
     return step.limits or (models.limits_of(model.name) if model else None)
 
 
-def step_plans(job: Job, ops: Registry) -> list[StepPlan]:
-    """The steps of a stored job. Raises PipelineError when an op is gone or has another version than was planned."""
-    return plans_from(job.resolved["steps"], ops)
+def step_plans(job: Job, ops: Registry, *, to_read: bool = False) -> list[StepPlan]:
+    """The steps of a stored job. Raises PipelineError when an op is gone or has another version than was planned.
+
+    Only `to_read` what a job gave, another version will do: nothing is called.
+    """
+    return plans_from(job.resolved["steps"], ops, to_read=to_read)
 
 
-def plans_from(steps: Sequence[Mapping[str, Any]], ops: Registry) -> list[StepPlan]:
+def plans_from(steps: Sequence[Mapping[str, Any]], ops: Registry, *, to_read: bool = False) -> list[StepPlan]:
     """The steps that `resolve` gave. Raises PipelineError as `step_plans` does."""
-    return [_step_plan(position, step, ops) for position, step in enumerate(steps)]
+    return [_step_plan(position, step, ops, to_read) for position, step in enumerate(steps)]
 
 
-def _step_plan(position: int, step: Mapping[str, Any], ops: Registry) -> StepPlan:
+def _step_plan(position: int, step: Mapping[str, Any], ops: Registry, to_read: bool) -> StepPlan:
     op = ops.get(step["op"], step["kind"])
-    if op.version != step["version"]:
+    if op.version != step["version"] and to_read:
+        op = replace(op, version=step["version"])
+    elif op.version != step["version"]:
         raise PipelineError(
             f"Op {op.name!r} has changed since the job was planned",
             hint="run the pipeline again: unchanged steps are taken from the memo",

@@ -1,0 +1,1 @@
+"""Freshness: views, sweeps, schedules, watching, retention."""
