@@ -81,6 +81,14 @@ class Runtime:
             self._models[name] = make_model(name, profile, self.settings.state)
         return self._models[name]
 
+    def think(self, name: str, wanted: bool) -> None:
+        """From now on a profile's model thinks before it answers, or does not, whatever the profile says."""
+        profile = self.settings.models.get(name)
+        if profile is not None and profile.provider != "extractive":
+            from workers.models.make import make_model
+
+            self._models[name] = make_model(name, profile.model_copy(update={"thinking": wanted}), self.settings.state)
+
     def limited(self) -> Collection[str]:
         """The names of the limits that are set."""
         return self._limits.keys()

@@ -146,8 +146,8 @@ def ask(
     """Answer a question from the books, every statement with its source and lines."""
     with options.runtime(state, model=model, tokenizer=tokenizer) as runtime:
         wanted = _wanted(runtime, question, documents, section, max_sources, order)
-        made, chat, _ = _bundle(runtime, wanted, budget, kind="ask")
-        said = answers.answer(made, chat, thinking=thinking)
+        made, chat, _ = _bundle(runtime, wanted, budget, kind="ask", thinking=thinking)
+        said = answers.answer(made, chat)
         if as_json:
             console.print_json(said.as_json() | {"trace": str(made.trace), "sources": made.as_json()["sources"]})
             return
@@ -188,11 +188,9 @@ def measure_command(
     with options.runtime(state, model=model, tokenizer=tokenizer) as runtime:
         _indexed(runtime)
         wanted = _wanted(runtime, question, documents, section, max_sources, order)
-        chat = chat_of(runtime.model(runtime.settings.model))
+        chat = _chat(runtime, thinking)
         counted, _ = counting(question, chat, _counter(runtime))
-        rows = list(
-            measure.measure(runtime.database, wanted, budgets, counted, chat=chat, live=not dry_run, thinking=thinking)
-        )
+        rows = list(measure.measure(runtime.database, wanted, budgets, counted, chat=chat, live=not dry_run))
     if to_plot is not None:
         console.write_file(to_plot, [plot.svg(question, rows).encode().rstrip()])
     if as_json:
@@ -243,11 +241,18 @@ def _counter(runtime: Runtime) -> TokenCounter:
     return runtime.cutting(GrainSpec()).counter
 
 
+def _chat(runtime: Runtime, thinking: bool | None) -> Chat | None:
+    """The model that is asked, made to think or not where the command says so; None for the extractive one."""
+    if thinking is not None:
+        runtime.think(runtime.settings.model, thinking)
+    return chat_of(runtime.model(runtime.settings.model))
+
+
 def _bundle(
-    runtime: Runtime, wanted: Wanted, budget: int | None, kind: str = "context"
+    runtime: Runtime, wanted: Wanted, budget: int | None, kind: str = "context", thinking: bool | None = None
 ) -> tuple[Bundle, Chat | None, Counted]:
     _indexed(runtime)
-    chat = chat_of(runtime.model(runtime.settings.model))
+    chat = _chat(runtime, thinking)
     counted, count = counting(wanted.question, chat, _counter(runtime))
     whole = counted.budget()
     left = whole.evidence if whole else None

@@ -1,8 +1,8 @@
 """An OpenAI-compatible server's stand-in that counts and fails as it is told: real HTTP, a process of its own.
 
 `POST /v1/chat/completions` answers what fits the schema that the prompt or response_format asks for, with quotes of the
-passage. `POST /rules` sets rules, a list of `{"fault", "match", "times", …}`: a rule's fault befalls the first `times`
-calls of each prompt that holds `match`; the first rule that applies counts. `GET /log` gives the calls.
+passage. `POST /rules` sets rules, a list of `{"fault", "content", "match", "times", …}`: a rule's fault befalls the
+first `times` calls of each prompt that holds `match`; the first rule that applies counts. `GET /log` gives the calls.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Stub:
             return REFUSALS[fault](rule, f"{fault} {secret}".strip())
         content = json.dumps(_instance(_schema(asked, text), asked, text), ensure_ascii=False)
         if _schema(asked, text) is None:
-            content = "Rendered: " + _passage(text)[:200]
+            content = rule.get("content") or "Rendered: " + _passage(text)[:200]
         message: dict[str, Any] = {"role": "assistant", "content": content}
         finish = "stop"
         if fault in CONTENTS:

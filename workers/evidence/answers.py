@@ -40,7 +40,7 @@ class Answered:
         }
 
 
-def answer(bundle: Bundle, chat: Chat | None, *, thinking: bool | None = None) -> Answered:
+def answer(bundle: Bundle, chat: Chat | None) -> Answered:
     """Answer a bundle's question. A citation of a source that is not in the bundle is told, not hidden."""
     places = {source.marker: source for source in bundle.sources}
     reply: Reply | None = None
@@ -53,7 +53,7 @@ def answer(bundle: Bundle, chat: Chat | None, *, thinking: bool | None = None) -
             mine = [quote for quote in quotes if quote.marker == marker]
             lines[marker] = (min(q.start_line for q in mine), max(q.end_line for q in mine))
     else:
-        reply = chat.complete(request(bundle.question, evidence_of(bundle.sources)), thinking=thinking)
+        reply = chat.complete(request(bundle.question, evidence_of(bundle.sources)))
         text = reply.text
     found = judged(text, bundle.sources)
     citations = tuple(

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from pipeline.errors import OctavoError
 from pipeline.evidence.asking import Message, request
 from pipeline.evidence.budget import Budget
 from pipeline.evidence.bundle import Count
+from pipeline.models.llm import prompts
+from pipeline.models.llm.chat import ChatModel, checked
+from pipeline.models.llm.engine import Ask
 from pipeline.models.protocol import Model
+from pipeline.retry import CallError
 from pipeline.split.grain import TokenCounter
 
 PER_MESSAGE = 8  # tokens that a template puts around a message
@@ -25,6 +31,10 @@ class Reply:
     seconds: float
 
 
+class AskError(OctavoError):
+    """The model gave no answer."""
+
+
 class Chat(Protocol):
     """A model that takes messages."""
 
@@ -37,8 +47,8 @@ class Chat(Protocol):
     def count(self, messages: Sequence[Message]) -> int:
         """Tokens of a chat with its template."""
 
-    def complete(self, messages: Sequence[Message], *, thinking: bool | None = None) -> Reply:
-        """Answer. Raises CallError."""
+    def complete(self, messages: Sequence[Message]) -> Reply:
+        """Answer. Raises AskError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +89,47 @@ def counting(question: str, chat: Chat | None, tokenizer: TokenCounter) -> tuple
     return made, made.evidence
 
 
-def chat_of(_model: Model) -> Chat | None:
+class LanguageChat:
+    """A language model of a profile, asked freely: its own tokenizer and template count."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+        self.name = model.name
+        self.window = model.profile.window
+        self.reserve = min(int(model.profile.sampling.get("max_tokens") or model.profile.output_reserve), self.window)
+        self.safety = model.counter.safety(self.window)
+        self.counter = model.counter.name
+
+    def count(self, messages: Sequence[Message]) -> int:
+        """Tokens of a chat with its template."""
+        return self._model.counter.count(self._own(messages))
+
+    def complete(self, messages: Sequence[Message]) -> Reply:
+        """Answer. Raises AskError for what is no answer: one that was cut off, a refusal, a provider that is down."""
+        own = self._own(messages)
+        profile = self._model.profile
+        sampling = {name: value for name, value in profile.sampling.items() if name != "max_tokens"}
+        ask = Ask(messages=own, max_tokens=self.reserve, sampling=sampling, timeout_s=profile.timeout_s)
+        began = time.perf_counter()
+        try:
+            completion = self._model.engine.complete(ask)
+            said = checked(completion)
+        except CallError as error:
+            raise AskError(f"Model {self.name!r} gave no answer: {error.message}", hint=error.hint) from error
+        return Reply(
+            text=said.answer,
+            tokens_in=completion.tokens_in or self._model.counter.count(own),
+            tokens_out=completion.tokens_out or self._model.counter.count_text(completion.content),
+            seconds=time.perf_counter() - began,
+        )
+
+    def _own(self, messages: Sequence[Message]) -> list[prompts.Message]:
+        """As the model takes them: one that knows no system message gets it before the question."""
+        if self._model.profile.system_role:
+            return [prompts.Message(message.role, message.content) for message in messages]
+        return [prompts.Message("user", "\n\n".join(message.content for message in messages))]
+
+
+def chat_of(model: Model) -> Chat | None:
     """A profile's model as something that can be asked freely; None for one that only answers ops."""
-    return None
+    return LanguageChat(model) if isinstance(model, ChatModel) else None

@@ -20,7 +20,6 @@ def measure(
     *,
     chat: Chat | None,
     live: bool,
-    thinking: bool | None = None,
 ) -> Iterator[dict[str, Json]]:
     """One row a budget: `{budget, sources, evidence_tokens, request_tokens}`, and live `{seconds, answer, tokens_in,
     tokens_out, sufficient, cited, unknown, trace}`. A dry run asks nothing and stores no trace."""
@@ -36,7 +35,7 @@ def measure(
             database, wanted, found, budget=budget, count=counted.evidence, counter=counted.name, more=more,
             kind="measure",
         )  # fmt: skip
-        said = answer(made, chat, thinking=thinking)
+        said = answer(made, chat)
         row = _row(budget, len(made.sources), counted, made.evidence)
         row |= {
             "trace": str(made.trace),

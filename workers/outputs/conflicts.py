@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipeline.ops.values import Json
@@ -83,7 +84,7 @@ def _side(view: View, citer: Citer, told: _Told) -> dict[str, Json]:
 
 
 def _aliases(
-    view: View, citer: Citer, values: list[Json], leaves: list[list[int]], links: dict[str, str]
+    view: View, citer: Citer, values: Sequence[Json], leaves: Sequence[Sequence[int]], links: dict[str, str]
 ) -> list[dict[str, Json]]:
     """The aliases that hold, with the first sentence that states each."""
     first: dict[str, tuple[tuple[int, int], Json, int]] = {}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TypeVar
+from typing import TypeVar, overload
 
+from db.database import Repositories
 from db.layout import unpack
 from pipeline import canonical
 from pipeline.ops.values import Json
@@ -18,16 +20,35 @@ BATCH = 200
 T = TypeVar("T")
 
 
-def shards(view: View, plan: StepPlan) -> tuple[list[Json], list[list[int]]]:
+class ShardValues(Sequence[Json]):
+    """The values of a merge's shards, each loaded when it is asked for: a large merge is never in memory whole."""
+
+    def __init__(self, rows: Repositories, keys: Sequence[bytes]) -> None:
+        self._rows = rows
+        self._keys = keys
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    @overload
+    def __getitem__(self, at: int) -> Json: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Json]: ...
+    def __getitem__(self, at: int | slice) -> Json | list[Json]:
+        if isinstance(at, slice):
+            return [self[each] for each in range(*at.indices(len(self)))]
+        key = self._keys[at]
+        return canonical.loads(self._rows.results.outputs([key])[key])
+
+
+def shards(view: View, plan: StepPlan) -> tuple[Sequence[Json], list[array[int]]]:
     """The values of a merge's shards, and each one's leaf ordinals."""
     level = view.level(plan.position, 1)
     if level is None:
         return [], []
     found = list(view.rows.tasks.inputs(level.id))
-    outputs = view.rows.results.outputs([key for _, key, _, _ in found])
-    return [canonical.loads(outputs[key]) for _, key, _, _ in found], [
-        unpack(data or b"", 1)[0] for *_, data, _ in found
-    ]
+    values = ShardValues(view.rows, [key for _, key, _, _ in found])
+    return values, [array("q", unpack(data or b"", 1)[0]) for *_, data, _ in found]
 
 
 def judgement(view: View, plan: StepPlan) -> Json | None:
@@ -39,7 +60,7 @@ def judgement(view: View, plan: StepPlan) -> Json | None:
     return canonical.loads(view.rows.results.outputs(keys)[keys[0]]) if keys else None
 
 
-def judged(view: View, plan: StepPlan, values: list[Json]) -> Json | None:
+def judged(view: View, plan: StepPlan, values: Sequence[Json]) -> Json | None:
     """The judgement of a glossary with what people decided about its documents over it."""
     resolved = judgement(view, plan)
     if resolved is None:
@@ -51,8 +72,10 @@ def judged(view: View, plan: StepPlan, values: list[Json]) -> Json | None:
         )
         for item in found
     ]
+    if not decisions:
+        return resolved
     counts = {(entry["key"], entry["kind"]): entry["count"] for value in values for entry in value["entries"]}
-    return glossary.decided(resolved, decisions, counts if decisions else {})
+    return glossary.decided(resolved, decisions, counts)
 
 
 def entries(view: View, plan: StepPlan) -> Iterator[dict[str, Json]]:

@@ -261,6 +261,15 @@ def _max_tokens(request: Request) -> int:
     return int(_sampling(request)["max_tokens"])
 
 
+def checked(completion: Completion) -> answers.Said:
+    """The answer of a free question, without a schema. Raises CallError for one that is none."""
+    said = answers.apart(completion.content)
+    _check_finish(completion, said)
+    if answers.refuses(said.answer):
+        raise fault("refused", "The model refuses to answer")
+    return said
+
+
 def _shown(value: Json) -> str:
     return value if isinstance(value, str) else canonical.dumps(value).decode()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -24,19 +25,19 @@ def entries(shard_values: Sequence[Json], resolved: Json) -> Iterator[Entry]:
     """The entries of a glossary, most mentioned first, then by name and kind.
 
     `shard_values` are the outputs of `merge_shard`, by shard number; `resolved` is that of `resolve`. Each shard is
-    read twice, one at a time, and only the citations of kept entries are held: a sequence that loads its values when
-    they are asked for keeps memory at one shard and those. A name inside a longer kept one (张三 in 张三丰) is cited
-    where the longer one stands too, though not counted there.
+    read twice, one at a time, and only the citations of kept entries are held, 16 bytes each: a sequence that loads its
+    values when they are asked for keeps memory at one shard and those. A name inside a longer kept one (张三 in
+    张三丰) is cited where the longer one stands too, though not counted there.
     """
     keep = resolved["keep"]
     owner = {(key, kind): rank for rank, kept in enumerate(keep) for key, kind in kept["members"]}
     home: dict[int, int] = {}  # rank → the first shard that has a member
-    away: dict[int, list[tuple[int, int, int]]] = {}
-    for shard, value in enumerate(shard_values):
-        for entry in value["entries"]:
+    away: dict[int, list[tuple[int, array[int]]]] = {}
+    for shard in range(len(shard_values)):
+        for entry in shard_values[shard]["entries"]:
             rank = owner.get((entry["key"], entry["kind"]))
             if rank is not None and home.setdefault(rank, shard) != shard:
-                away.setdefault(rank, []).extend((shard, part, item) for part, item in entry["cites"])
+                away.setdefault(rank, []).append((shard, _flat(entry["cites"])))
     streams = [_ranked(shard, shard_values, owner, home) for shard in range(len(shard_values))]
     for rank, cites in heapq.merge(*streams, key=lambda pair: pair[0]):
         kept = keep[rank]
@@ -45,18 +46,28 @@ def entries(shard_values: Sequence[Json], resolved: Json) -> Iterator[Entry]:
             kind=kept["kind"],
             count=kept["count"],
             aliases=tuple(kept["aliases"]),
-            cites=tuple(cites + away.get(rank, [])),
+            cites=tuple(cite for shard, flat in (cites, *away.get(rank, ())) for cite in _cites(shard, flat)),
         )
 
 
 def _ranked(
     shard: int, shard_values: Sequence[Json], owner: dict[tuple[str, str], int], home: dict[int, int]
-) -> Iterator[tuple[int, list[tuple[int, int, int]]]]:
-    """(rank, citations) of the entries at home in a shard, by rank."""
-    cites: dict[int, list[tuple[int, int, int]]] = {}
+) -> Iterator[tuple[int, tuple[int, array[int]]]]:
+    """(rank, (shard, citations)) of the entries at home in a shard, by rank."""
+    cites: dict[int, array[int]] = {}
     for entry in shard_values[shard]["entries"]:
         rank = owner.get((entry["key"], entry["kind"]))
         if rank is not None and home[rank] == shard:
-            cites.setdefault(rank, []).extend((shard, part, item) for part, item in entry["cites"])
+            cites.setdefault(rank, array("q")).extend(_flat(entry["cites"]))
     for rank in sorted(cites):
-        yield rank, sorted(cites[rank])
+        yield rank, (shard, cites.pop(rank))
+
+
+def _flat(cites: Sequence[Sequence[int]]) -> array[int]:
+    """Citations as numbers in a row: a list of pairs takes ten times the room."""
+    return array("q", [number for pair in cites for number in pair])
+
+
+def _cites(shard: int, flat: array[int]) -> list[tuple[int, int, int]]:
+    """(shard, part, item), in order."""
+    return sorted((shard, part, item) for part, item in zip(flat[::2], flat[1::2], strict=True))
