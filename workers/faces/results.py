@@ -47,7 +47,7 @@ class _Opened:
     context: JobContext
     stamp: tuple[Json, ...]
     folds: dict[int, Folded] = field(default_factory=dict)
-    entries: dict[int, tuple[list[Json], list[list[int]]]] = field(default_factory=dict)
+    entries: dict[int, tuple[list[Json], Sequence[Sequence[int]]]] = field(default_factory=dict)
 
 
 class Outputs:
@@ -198,7 +198,7 @@ class JobOutput:
             for (at, entry), pairs in zip(page, places, strict=True)
         ]
 
-    def _all_entries(self) -> tuple[list[Json], list[list[int]]]:
+    def _all_entries(self) -> tuple[list[Json], Sequence[Sequence[int]]]:
         kept = self._kept.entries.get(self.plan.position)
         if kept is None:
             values, leaves = shards(self.view, self.plan)
@@ -220,7 +220,7 @@ def _words_of(entry: Json) -> str:
     return str(entry["key"]).casefold()
 
 
-def _pairs(entry: Json, leaves: list[list[int]]) -> list[tuple[int, int]]:
+def _pairs(entry: Json, leaves: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
     if isinstance(entry, glossary.Entry):
         return sorted((leaves[shard][part], item) for shard, part, item in entry.cites)
     return [(leaves[entry["shard"]][part], item) for part, item in entry["cites"]]
