@@ -81,4 +81,5 @@ class Base(DeclarativeBase):
     """Base of every table."""
 
     metadata = MetaData(naming_convention=NAMING)
-    type_annotation_map: ClassVar[dict[Any, Any]] = {datetime: UtcDateTime, bytes: LargeBinary}
+    # Whatever a person gives may be looked up in any column of words: none of them trips over half a surrogate pair.
+    type_annotation_map: ClassVar[dict[Any, Any]] = {datetime: UtcDateTime, bytes: LargeBinary, str: Words}

@@ -169,8 +169,9 @@ def test_unknown_documents_and_chunks_are_told(kept: Cli) -> None:
 
 def test_names_that_are_no_text_are_refused_or_found(kept: Cli) -> None:
     odd = os.fsdecode(b"b\xffk")
-    for command in (["manifest", odd], ["chunks", odd], ["explain", odd], ["status", odd]):
-        kept.refused(*command, code=5, says="b")
+    looking = ["manifest", "chunks", "explain", "status", "diff", "sweep", "results", "view show", "entities list"]
+    for command in looking:
+        kept.refused(*command.split(), odd, code=5, says="b")
     kept.refused("run", odd, code=1, says="b\N{REPLACEMENT CHARACTER}k")
     kept.refused("run", "good.md", "-p", odd, code=2, says="b")
     kept.refused("run", "", code=2, says="''")
