@@ -12,6 +12,7 @@ from pipeline.errors import NotFoundError
 from pipeline.spec import load
 from tests.integration.conftest import Laboratory, write_novel
 from workers.ingest import ingest as ingest_module
+from workers.ingest.find import Found
 from workers.ingest.ingest import Ingested, Outcome
 from workers.outputs.diff import common_chunking, diff, excerpts, two_revisions
 
@@ -78,19 +79,19 @@ def test_a_touched_file_is_hashed_once_and_never_read_anew(
     lab = sqlite_lab
     book = lab.book(novel(4))
     first = lab.ingest(book)[0]
-    hashed: list[Path] = []
-    real = ingest_module.hashlib.file_digest
+    hashed: list[Found] = []
+    real = ingest_module.sha256_of
 
-    def counted(file: object, name: str) -> object:
-        hashed.append(Path(file.name))
-        return real(file, name)
+    def counted(found: Found) -> bytes:
+        hashed.append(found)
+        return real(found)
 
-    monkeypatch.setattr(ingest_module.hashlib, "file_digest", counted)
+    monkeypatch.setattr(ingest_module, "sha256_of", counted)
     monkeypatch.setattr(ingest_module.registry, "read", lambda *_: pytest.fail("it was read"))
     for hour in (1, 1, 2):  # an hour ago twice: the second time a stat is enough
         os.utime(book, (1_700_000_000 + hour * 3600,) * 2)
         assert lab.ingest(book)[0].revision.id == first.revision.id
-    assert hashed == [book, book]
+    assert [found.path for found in hashed] == [book, book]
 
 
 SAME_TEXT: dict[str, Callable[[bytes], bytes]] = {
