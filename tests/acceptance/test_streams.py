@@ -139,7 +139,7 @@ def test_json_of_commands_that_act_is_all_there_is_on_stdout(cli: Cli) -> None:
 
 def test_lists_without_anything_are_empty_lists(cli: Cli) -> None:
     assert cli.ok("jobs", "--json").json == []
-    assert cli.ok("status", "--json").json == {"documents": [], "jobs": []}
+    assert cli.ok("status", "--json").json == {"documents": [], "jobs": [], "views": []}
 
 
 def test_a_book_by_standard_input_is_a_book(cli: Cli) -> None:

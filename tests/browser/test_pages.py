@@ -16,6 +16,9 @@ from playwright.sync_api import expect
 from tests.browser.conftest import Server, Visitor, wait
 from tests.integration.conftest import write_novel
 
+# A browser, a server and workers for each: minutes on two cores.
+pytestmark = pytest.mark.nightly
+
 SAMPLE = Path(__file__).resolve().parents[2] / "samples" / "the-lamp-at-grey-skerry.txt"
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
 SLOW = {

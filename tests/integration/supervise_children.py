@@ -56,14 +56,17 @@ tell(ended=True)
 
 STAYS = "import time; print('here', flush=True)\nwhile True: time.sleep(60)"
 
-# Stands in for `octavo`: `db upgrade` ends well, `worker` is a small Celery worker that answers /health.
+# Stands in for `octavo`: `worker` is a small Celery worker that answers /health; `db upgrade` and `web` are the real
+# ones, for the pages look into a database that is made.
 STAND_IN = """
 import os, sys, threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-if sys.argv[1:3] == ["db", "upgrade"]:
-    print("upgraded", os.environ["OCTAVO_DATABASE_URL"].split(":")[0], flush=True)
-    raise SystemExit(0)
+if sys.argv[1] in ("db", "web"):
+    from octavo.cli.main import run_guarded
+    if sys.argv[1] == "db":
+        print("upgraded", os.environ["OCTAVO_DATABASE_URL"].split(":")[0], flush=True)
+    raise SystemExit(run_guarded(sys.argv[1:]))
 
 from celery import Celery
 app = Celery("stand-in", broker=os.environ["OCTAVO_REDIS_URL"])
