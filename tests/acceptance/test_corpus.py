@@ -130,6 +130,10 @@ def test_every_hostile_file_ends_as_it_must(cli: Cli, corpus: Path, monkeypatch:
     assert _table(lines) == {}
 
 
+# Without META-INF/container.xml the one package document is found by its name: a readable book.
+FOUND_ALL_THE_SAME = "epub3__04-ocf__ocf-container-file-missing-fatal.epub"
+
+
 @pytest.mark.nightly
 def test_every_fixture_of_epubcheck_is_a_book_or_a_clear_refusal(
     cli: Cli, corpus: Path, monkeypatch: pytest.MonkeyPatch
@@ -141,7 +145,7 @@ def test_every_fixture_of_epubcheck_is_a_book_or_a_clear_refusal(
         fault = f"took {peak // 1_000_000} MB" if peak > MEMORY else None
         if VALID.search(name) and row["what"] != "read" and not re.search("no text|image|fixed", row.get("reason", "")):
             fault = f"valid, and {row['what']}: {row.get('reason')}"
-        elif "fatal" in name and row["what"] == "read":
+        elif "fatal" in name and row["what"] == "read" and name != FOUND_ALL_THE_SAME:
             fault = "read, though its name says that nothing can be"
         elif re.search("unexpected|died|not read within|MemoryError", row.get("reason", "")):
             fault = row["reason"]
