@@ -28,7 +28,7 @@ def reconcile(
     now = now_ms()
     with database.read() as rows:
         gone = dead(rows.tasks.owners() | rows.leases.owners())
-        nothing = not gone and not rows.tasks.overdue((), now) and not rows.tasks.stranded()
+        nothing = not gone and not rows.tasks.overdue((), now, locked=False) and not rows.tasks.stranded()
     if nothing:
         return 0
     with database.write() as rows:

@@ -209,8 +209,12 @@ class TaskRepository:
         query = select(TaskRow.lease_owner).where(TaskRow.lease_owner.is_not(None)).distinct()
         return {owner for owner in self._connection.execute(query).scalars() if owner}
 
-    def overdue(self, dead: Sequence[str], now_ms: int) -> list[Overdue]:
-        """Leased tasks whose owner is dead or whose lease ran out."""
+    def overdue(self, dead: Sequence[str], now_ms: int, *, locked: bool = True) -> list[Overdue]:
+        """Leased tasks whose owner is dead or whose lease ran out, locked for this transaction.
+
+        Who only looks locks nothing: in a transaction that sees one state of the database a row that another took back
+        meanwhile could not be locked.
+        """
         query = select(
             TaskRow.id,
             TaskRow.step_id,
@@ -220,7 +224,7 @@ class TaskRepository:
             TaskRow.losses,
             TaskRow.key,
         ).where(TaskRow.lease_owner.is_not(None), (TaskRow.lease_until_ms < now_ms) | TaskRow.lease_owner.in_(dead))
-        if self._connection.dialect.name == "postgresql":
+        if locked and self._connection.dialect.name == "postgresql":
             query = query.with_for_update(skip_locked=True)
         return [_overdue(row) for row in self._connection.execute(query)]
 
