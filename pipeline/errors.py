@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
+_BREAKS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")  # control characters, and the other ends of a line
+
+
+def one_line(text: str) -> str:
+    """Words that may hold names out of a damaged file, as one line."""
+    return _BREAKS.sub("\N{REPLACEMENT CHARACTER}", text)
+
 
 class OctavoError(Exception):
     """Octavo could not go on."""
@@ -31,6 +40,11 @@ class SettingsError(UsageError):
 
 class ReadError(OctavoError):
     """The source could not be read as a book."""
+
+    @property
+    def message(self) -> str:
+        """One line, whatever stands in the names that the source gives its parts."""
+        return one_line(super().message)
 
 
 class EmptyError(ReadError):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import BinaryIO, Protocol
 
+from pipeline.errors import one_line
 from pipeline.read.places import Places
 
 
@@ -57,6 +58,9 @@ class ReadWarning:
     message: str
     line: int | None = None
     byte_offset: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", one_line(self.message))
 
 
 class Source(Protocol):
