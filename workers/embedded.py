@@ -17,8 +17,9 @@ from workers import caps
 from workers.claim import claim
 from workers.clock import now_ms
 from workers.commit import AGAIN_S, PATIENCE_S, Committer
-from workers.execute import Done, Executor, Failed, Loader, Returned, Work, returned
+from workers.execute import Done, Executor, Failed, Returned, Work, returned
 from workers.lanes import WINDOW_MOST, Lane
+from workers.load import Loader
 from workers.planning.context import JobContext
 from workers.planning.maps import BATCH_CHUNKS, FIRST_BATCH, QUICK_BATCH, plan_batch, unblock
 from workers.planning.plan import LOCAL, StepPlan

@@ -21,7 +21,8 @@ from workers.claim import lease_found
 from workers.clock import now_ms
 from workers.commit import commit
 from workers.distributed.dispatcher import Dispatcher, Ring
-from workers.execute import Done, Loader, Work
+from workers.execute import Done, Work
+from workers.load import Loader
 from workers.planning.jobs import begin_job
 from workers.planning.maps import plan_map
 

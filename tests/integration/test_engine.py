@@ -23,7 +23,8 @@ from workers.claim import claim
 from workers.clock import now_ms
 from workers.commit import commit
 from workers.embedded import EmbeddedRunner
-from workers.execute import Done, Executor, Failed, Loader, Work
+from workers.execute import Done, Executor, Failed, Work
+from workers.load import Loader
 from workers.planning.context import load_context
 from workers.reconcile import EMBEDDED_PATIENCE, POISONED, reconcile
 from workers.transitions import advance

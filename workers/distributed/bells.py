@@ -13,7 +13,7 @@ from workers.clock import now_ms
 from workers.distributed.dispatcher import Ring, per_message
 from workers.distributed.envelope import Envelope
 from workers.distributed.queues import queue_for, readable, readable_batch, readable_node
-from workers.execute import Loader
+from workers.load import Loader
 from workers.outputs.cite import Sections
 from workers.planning.plan import StepPlan
 

@@ -18,7 +18,8 @@ from pipeline.states import WAITS
 from workers import failpoints
 from workers.claim import lease_found
 from workers.clock import now_ms
-from workers.execute import Loader, Work
+from workers.execute import Work
+from workers.load import Loader
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from pipeline.ops.kinds import MapOp
 from pipeline.states import StepState
 from workers import caps, failpoints
 from workers.clock import now_ms
-from workers.execute import Loader
+from workers.load import Loader
 from workers.planning.context import JobContext
 from workers.planning.plan import StepPlan
 

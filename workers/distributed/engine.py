@@ -18,7 +18,8 @@ from workers.distributed.claimer import Claimer
 from workers.distributed.meter import Meter
 from workers.distributed.queues import QUEUES
 from workers.distributed.tender import Tender
-from workers.execute import Done, Executor, Failed, Loader, Returned, Work
+from workers.execute import Done, Executor, Failed, Returned, Work
+from workers.load import Loader
 from workers.metrics import Metrics
 from workers.runtime import Runtime
 

@@ -19,7 +19,7 @@ from pipeline.states import JOB_ENDED, JobState, StepState
 from workers.clock import now_ms
 from workers.distributed.bells import Bells, Listener
 from workers.distributed.dispatcher import Dispatcher, Standing
-from workers.execute import Loader
+from workers.load import Loader
 from workers.planning.maps import FIRST_BATCH, QUICK_BATCH, plan_batch, unblock
 from workers.reconcile import reconcile
 from workers.transitions import advance

@@ -40,8 +40,8 @@ from workers.distributed.engine import Identity, WorkerEngine
 from workers.distributed.queues import QUEUES
 from workers.distributed.tender import Tender
 from workers.distributed.watchdog import Watchdog
-from workers.execute import Loader
 from workers.fresh.refresh import Schedules
+from workers.load import Loader
 from workers.metrics import MetricsServer
 from workers.metrics import serve as serve_metrics
 from workers.runtime import Runtime
