@@ -547,3 +547,131 @@ class Measured(Shape):
 
 
 Output: TypeAlias = Glossary | Summary | Outline | Conflicts | Several
+
+
+class MadeEdit(Shape):
+    """An edit of a chunk: by which revision, where, and what."""
+
+    chunk: str | None = None
+    document: str
+    what: Literal[
+        "text inserted", "text deleted", "text replaced", "chunk added", "chunk removed", "chunk moved"
+    ]  # fmt: skip
+    revision: int | None
+    at: str | None
+    was_revision: int | None
+    section: str
+    line: int | None
+    before: str | None
+    after: str | None
+
+
+class KeyChange(Shape):
+    """A field of a key that is not what it was in the last key that was another."""
+
+    why: str
+    before: Any
+    now: Any
+    since: str
+    edit: MadeEdit | None = None
+    shown: dict[str, list[Any]] | None = None
+
+
+class ExplainedStep(Shape):
+    """Why a map step's key of a chunk hit or missed."""
+
+    step: str
+    state: str
+    memo: str
+    key: str | None
+    document: dict[str, Any] | None
+    changes: list[KeyChange]
+
+
+class NodeAbove(Shape):
+    """A reduce node that a chunk's output reaches."""
+
+    node: str
+    state: str
+    hit: bool
+
+
+class ExplainedChunk(Shape):
+    """What `octavo explain CHUNK` says."""
+
+    place: Citation
+    job: str
+    pending: MadeEdit | None
+    steps: list[ExplainedStep]
+    above: list[NodeAbove]
+
+
+class NewChildren(Shape):
+    """Which inputs of a node are new, by their place, and how many are gone."""
+
+    new: list[int]
+    gone: int
+
+
+class NodeChange(Shape):
+    """A field of a node's key that is not what it was; of its inputs how many there are."""
+
+    why: str
+    before: Any
+    now: Any
+    children: NewChildren | None
+    since: str
+
+
+class StepCause(Shape):
+    """What is another in the keys of the map below a node, texts aside."""
+
+    step: str
+    why: str
+    before: Any
+    now: Any
+
+
+class CutCause(Shape):
+    """A document that another grain or splitter cut."""
+
+    document: str
+    before: dict[str, Any]
+    now: dict[str, Any]
+
+
+class NodeCauses(Shape):
+    """What made a node's inputs others."""
+
+    edits: list[MadeEdit]
+    more_edits: int
+    moved: int
+    regrouped: int
+    steps: list[StepCause]
+    cuts: list[CutCause]
+
+
+class NodeName(Shape):
+    """A node of a job."""
+
+    node: str
+    job: str
+
+
+class ExplainedNode(Shape):
+    """What `octavo explain NODE` says."""
+
+    node: str
+    job: str
+    kind: Literal["fold", "shard", "judgement"]
+    chunks: int
+    first: Citation | None
+    last: Citation | None
+    children: list[str]
+    state: str | None
+    memo: str
+    key: str | None
+    document: dict[str, Any]
+    was: NodeName | None
+    changes: list[NodeChange]
+    causes: NodeCauses

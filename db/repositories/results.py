@@ -95,6 +95,14 @@ class ResultRepository:
             found.update((key, unpacked(output)) for key, output in self._connection.execute(query))
         return found
 
+    def hashes(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Output hashes by key."""
+        found: dict[bytes, bytes] = {}
+        for part in batches(keys):
+            query = select(ResultRow.key, ResultRow.output_sha256).where(ResultRow.key.in_(part))
+            found.update((key, sha) for key, sha in self._connection.execute(query))
+        return found
+
     def outputs_and_spans(self, keys: Sequence[bytes]) -> dict[bytes, tuple[bytes, bytes]]:
         """(output, spans) by key."""
         found: dict[bytes, tuple[bytes, bytes]] = {}

@@ -1,4 +1,4 @@
-"""`octavo status`, `jobs`, `results`, `export`, `chunks`, `manifest` and `explain`."""
+"""`octavo status`, `jobs`, `results`, `export`, `chunks` and `manifest`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from workers.fresh.standing import STATES as VIEW_STATES
 from workers.fresh.standing import view_row
 from workers.ingest.preview import preview_chunks
 from workers.outputs.cite import Citation
-from workers.outputs.explain import explain_chunk
 from workers.outputs.export import canonical_lines, json_lines, markdown
 from workers.outputs.job import find_job, find_output, view
 from workers.outputs.manifest import chunk_rows, find_document, manifest
@@ -308,24 +307,3 @@ def chunks(
     for row in found:
         if row["over_limit"]:
             console.note(f"warning: chunk {row['ordinal']} is over the limit: it can not be cut without harm")
-
-
-def explain(
-    chunk: Annotated[str, typer.Argument(metavar="CHUNK", help="A chunk's id, or BOOK:ORDINAL.")],
-    as_json: options.AsJson = False,
-    ops: options.Ops = None,
-    state: options.State = None,
-) -> None:
-    """Why a chunk's key hit or missed the memo, field by field."""
-    with options.runtime(state, ops=ops) as runtime:
-        found = explain_chunk(runtime.database, runtime.ops, chunk)
-    if as_json:
-        console.print_json(found)
-        return
-    console.out().print(console.safe(f"{show.place(found['place'])} of {found['place']['document']}"))
-    for step in found["steps"]:
-        console.out().print(console.safe(f"  {step['step']}: {step['state']}, {step['memo']}, key {step['key'][:16]}…"))
-        for change in step["changes"]:
-            console.out().print(
-                console.safe(f"    {change['why']}: {change['before']} → {change['now']} (since job {change['since']})")
-            )

@@ -13,6 +13,7 @@ from octavo.cli import (
     diff,
     entities,
     evidence,
+    explain,
     gc,
     ingest,
     look,
@@ -55,7 +56,7 @@ app.command("export")(look.export)
 app.command("chunks")(look.chunks)
 app.command("manifest")(look.manifest_command)
 app.command("diff")(diff.diff_command)
-app.command("explain")(look.explain)
+app.command("explain")(explain.explain)
 app.command("search")(evidence.search)
 app.command("context")(evidence.context)
 app.command("ask")(evidence.ask)

@@ -142,3 +142,22 @@ def test_diffs_sweeps_and_views_are_as_documented(cli: Cli, shapes: ModuleType) 
     assert check(shapes.ViewRow, cli.ok("status", "--json").json["views"][0]).state == "fresh"
     assert check(shapes.Collected, cli.ok("gc", "--dry-run", "--json").json).dry_run
     assert check(shapes.Collected, cli.ok("gc", "--json").json).results == 0
+
+
+def test_what_explain_says_is_as_documented(cli: Cli, shapes: ModuleType) -> None:
+    book = cli.folder / "ferry.md"
+    for text in (STORY, STORY.replace("Tom Bell", "Agnes Thorn")):
+        book.write_text(text)
+        cli.ok("run", "ferry.md", "--pipeline", "glossary")
+    said = [cli.ok("explain", f"ferry.md:{at}").out for at in (0, 1)]
+    at = next(at for at, text in enumerate(said) if "revision 2" in text)
+    assert "text replaced" in said[at]
+    assert "Agnes Thorn" in said[at]
+    found = check(shapes.ExplainedChunk, cli.ok("explain", f"ferry.md:{at}", "--json").json)
+    assert found.steps[0].changes[0].edit.revision == 2
+    name = next(item.node for item in found.above if not item.hit)
+    node = check(shapes.ExplainedNode, cli.ok("explain", name, "--json").json)
+    assert node.causes.edits[0].what == "text replaced"
+    assert "revision 2" in cli.ok("explain", name).out
+    cli.refused("explain", "merge/7/7", code=5, says="no node merge/7/7")
+    cli.refused("explain", name, "--job", "nosuch", code=5, says="There is no job")
