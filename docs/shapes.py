@@ -675,3 +675,56 @@ class ExplainedNode(Shape):
     was: NodeName | None
     changes: list[NodeChange]
     causes: NodeCauses
+
+
+class PlannedWhere(Shape):
+    """A section whose nodes a fold makes; of a document's own no section."""
+
+    document: str
+    section: str | None
+    least: int
+    most: int
+
+
+class PlannedStep(Shape):
+    """What a step would do."""
+
+    step: str
+    kind: str
+    model: str | None
+    tasks: int
+    hits: int
+    calls_least: int
+    calls_most: int
+    tokens_in: int
+    tokens_in_least: int
+    tokens_in_most: int
+    tokens_out_most: int
+    tokens_out_usual: int | None
+    cost_micros_least: int
+    cost_micros_most: int
+    seconds_least: float | None
+    exact: bool
+    where: list[Citation | PlannedWhere]
+
+
+class PlannedWhole(Shape):
+    """All steps that ask a model, added up."""
+
+    tasks: int
+    hits: int
+    calls_least: int
+    calls_most: int
+    tokens_in_least: int
+    tokens_in_most: int
+    tokens_out_most: int
+    cost_micros_least: int
+    cost_micros_most: int
+    seconds_least: float | None
+
+
+class Planned(Shape):
+    """What `octavo plan` says."""
+
+    steps: list[PlannedStep]
+    whole: PlannedWhole

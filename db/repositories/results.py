@@ -97,10 +97,14 @@ class ResultRepository:
 
     def hashes(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """Output hashes by key."""
-        found: dict[bytes, bytes] = {}
+        return {key: sha for key, (sha, _) in self.sizes(keys).items()}
+
+    def sizes(self, keys: Sequence[bytes]) -> dict[bytes, tuple[bytes, int]]:
+        """(output hash, bytes of the output) by key."""
+        found: dict[bytes, tuple[bytes, int]] = {}
         for part in batches(keys):
-            query = select(ResultRow.key, ResultRow.output_sha256).where(ResultRow.key.in_(part))
-            found.update((key, sha) for key, sha in self._connection.execute(query))
+            query = select(ResultRow.key, ResultRow.output_sha256, ResultRow.output_size).where(ResultRow.key.in_(part))
+            found.update((key, (sha, size)) for key, sha, size in self._connection.execute(query))
         return found
 
     def outputs_and_spans(self, keys: Sequence[bytes]) -> dict[bytes, tuple[bytes, bytes]]:
@@ -154,6 +158,15 @@ class ResultRepository:
         )
         for row in self._connection.execute(query.execution_options(yield_per=5000)):
             yield row[0], row[1]
+
+    def partitions_by_output(self, hashes: Sequence[bytes], scheme: str) -> dict[bytes, bytes]:
+        """Stored partitions by output hash, of those that have one."""
+        found: dict[bytes, bytes] = {}
+        for part in batches(hashes):
+            query = select(PartitionRow.output_sha256, PartitionRow.parts)
+            query = query.where(PartitionRow.scheme == scheme, PartitionRow.output_sha256.in_(part))
+            found.update((sha, parts) for sha, parts in self._connection.execute(query))
+        return found
 
     def add_partitions(self, partitions: Sequence[NewPartition]) -> None:
         """Store partitions of outputs, and their parts; those that are there stay."""

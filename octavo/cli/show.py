@@ -16,6 +16,7 @@ from workers.progress import JobProgress
 
 SHOWN_ENTRIES = 30
 SHOWN_CHAPTERS = 8
+SHOWN_PLACES = 12
 
 
 def ingested(database: Database, item: Ingested) -> dict[str, Json]:
@@ -187,8 +188,21 @@ def plan(steps: Sequence[StepPreview], currency: str) -> None:
     console.table(PLAN, [*rows, _plan_row("all", "", total | {"tasks": "", "hits": ""})])
     if any(step.cost_micros_most for step in steps):
         console.note(f"cost in {currency}, without answers that have to be asked for again")
-    if any(not step.exact for step in steps if step.model):
+    for step in steps:
+        _where(step)
+    if any(step.calls_least != step.calls_most for step in steps):
         console.note("a step over outputs that are not there yet has bounds: least to most")
+
+
+def _where(step: StepPreview) -> None:
+    """Where the calls of a step are made, when they are few."""
+    if not step.where or len(step.where) > SHOWN_PLACES:
+        return
+    if step.kind == "map":
+        console.note(f"{step.step} is asked of {'; '.join(place(item) for item in step.where)}")
+        return
+    parts = [f"{item['section'] or item['document']} {span(item['least'], item['most'])}" for item in step.where]
+    console.note(f"{step.step} makes nodes of {'; '.join(parts)}")
 
 
 def _plan_row(name: str, model: str, row: Mapping[str, Json]) -> list[str]:

@@ -161,3 +161,14 @@ def test_what_explain_says_is_as_documented(cli: Cli, shapes: ModuleType) -> Non
     assert "revision 2" in cli.ok("explain", name).out
     cli.refused("explain", "merge/7/7", code=5, says="no node merge/7/7")
     cli.refused("explain", name, "--job", "nosuch", code=5, says="There is no job")
+
+
+def test_a_plan_after_an_edit_is_as_documented_and_names_what_it_would_ask(cli: Cli, shapes: ModuleType) -> None:
+    book = cli.folder / "ferry.md"
+    book.write_text(STORY)
+    cli.ok("run", "ferry.md")
+    book.write_text(STORY.replace("thirty", "forty"))
+    (mapped, folded) = check(shapes.Planned, cli.ok("plan", "ferry.md", "--json").json).steps
+    assert (mapped.calls_most, len(mapped.where)) == (1, 1)
+    assert folded.calls_least == 0
+    assert "summarize is asked of" in cli.ok("plan", "ferry.md").err

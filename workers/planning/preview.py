@@ -12,16 +12,21 @@ from pipeline.models.protocol import Measure, Model, Request
 from pipeline.ops.kinds import MergeOp
 from pipeline.ops.registry import Registry
 from pipeline.ops.values import Json
+from pipeline.reduce.foldbounds import Bounds
+from pipeline.reduce.groups import Child
 from pipeline.spec import PipelineSpec
 from workers.ingest.ingest import Ingested
+from workers.outputs.cite import Citer
+from workers.planning.foresee import Foreseen, Outputs, child, foresee_fold, foresee_merge
 from workers.planning.maps import BATCH_CHUNKS
-from workers.planning.partitions import shards_for
 from workers.planning.plan import Models, StepPlan, plans_from, resolve
 from workers.planning.selection import Selection, load
 
 TEXTS = 500  # chunks whose texts are held at once while their prompts are counted
 NODE_TOKENS = 400  # of a fold's prompt around its children, at most
 ITEM_TOKENS = 8  # of the number and line of one child's item
+LONGEST = 3  # bytes of an output for each token times BYTES_PER_TOKEN: the longest words of real tokenizers on average
+PLACES = 100  # that are named of a step
 MINUTE_S = 60.0
 
 
@@ -44,6 +49,7 @@ class StepPreview:
     cost_micros_most: int = 0
     seconds_least: float | None = None  # at the profile's limits; None: nothing is known of its pace
     exact: bool = True  # are calls and input tokens exact?
+    where: list[dict[str, Json]] = field(default_factory=list)  # chunks, or sections, that are called; some of many
 
     def row(self) -> dict[str, Json]:
         """As JSON; `tokens_in` is what will be read at least."""
@@ -59,12 +65,29 @@ class _Called:
     calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
+    unknown: int = 0  # tasks whose input is not there yet
     seen: set[bytes] = field(default_factory=set)
+    outputs: dict[int, Child | None] = field(default_factory=dict)
+    places: list[int] = field(default_factory=list)
 
     def add(self, measure: Measure) -> None:
         self.calls += measure.calls
         self.tokens_in += measure.tokens_in
         self.tokens_out += measure.tokens_out
+
+    def take(self, rows: Repositories, keys: dict[int, bytes]) -> list[int]:
+        """Count tasks by what the memo has of their keys; gives the ordinals of those that are to be called."""
+        found = rows.results.sizes(list(set(keys.values())))
+        self.tasks += len(keys)
+        missing = []
+        for ordinal, key in keys.items():
+            self.outputs[ordinal] = child(found[key]) if key in found else None
+            if key not in found and key not in self.seen:
+                missing.append(ordinal)
+            self.seen.add(key)
+        self.hits += len(keys) - len(missing)
+        self.places += missing[: PLACES - len(self.places)]
+        return missing
 
 
 def preview(
@@ -80,57 +103,72 @@ def preview(
     plans = plans_from(resolve(spec, ops, models, model), ops)
     chunkings = {str(item.document.id): item.chunking_id for item in documents}
     found: list[StepPreview] = []
+    outputs: list[Outputs] = []
     with database.read() as rows:
         selection = load(rows, [(item.document.id, item.revision.id) for item in documents], chunkings)
         for plan in plans:
             asked = models.model(plan.model) if plan.model else None
-            source = None if plan.source is None else found[plan.source]
-            if plan.shows:
-                step = _shown(rows, selection, plan, asked)
-            elif source is None:
-                step = _map(rows, selection, plan, asked)
-            elif plan.kind == "map":
-                step = _after(plan, source, asked)
+            before = None if plan.source is None else outputs[plan.source]
+            if plan.kind != "map":
+                step = _reduce(rows, selection, plans, plan, before or {}, asked)
+                outputs.append({})
             else:
-                step = _reduce(selection, plan, plans[plan.source or 0], source, asked)
+                step, made = _map(rows, selection, plan, before, asked)
+                outputs.append(made)
             _price(rows, step, plan, asked, models)
             found.append(step)
     return found
 
 
-def _map(rows: Repositories, selection: Selection, plan: StepPlan, model: Model | None) -> StepPreview:
+def _map(
+    rows: Repositories, selection: Selection, plan: StepPlan, before: Outputs | None, model: Model | None
+) -> tuple[StepPreview, Outputs]:
+    if plan.shows:
+        return _shown(rows, selection, plan, model)
     maker, called = plan.keys(), _Called()
     for batch in _batches(rows, selection, plan):
-        called.tasks += len(batch)
-        by_key: dict[bytes, Chunk] = {}
-        for chunk in batch:
-            by_key.setdefault(maker.key((chunk.content_sha256,)), chunk)
-        present = rows.results.present(list(by_key))
-        missing = [chunk for key, chunk in by_key.items() if key not in present and key not in called.seen]
-        called.seen |= by_key.keys()
-        for measure in _measured(rows, plan, model, missing):
-            called.add(measure)
-        called.hits += len(batch) - len(missing)
-    return StepPreview(
-        step=plan.name, kind=plan.kind, model=plan.model, tasks=called.tasks, hits=called.hits,
-        calls_least=called.calls, calls_most=called.calls, tokens_in_least=called.tokens_in,
-        tokens_in_most=called.tokens_in, tokens_out_most=called.tokens_out,
+        chunks = batch if before is None else {at: chunk for at, chunk in batch.items() if before.get(at)}
+        keys: dict[int, bytes] = {}
+        for ordinal, chunk in chunks.items():
+            output = before[ordinal] if before is not None else None
+            keys[ordinal] = maker.key((chunk.content_sha256, output.sha256) if output else (chunk.content_sha256,))
+        missing = [chunks[ordinal] for ordinal in called.take(rows, keys)]
+        called.unknown += len(batch) - len(chunks)
+        called.outputs |= dict.fromkeys(batch.keys() - chunks.keys())
+        if before is None:
+            for measure in _measured(rows, plan, model, missing):
+                called.add(measure)
+        else:
+            called.calls += len(missing)  # what they read holds the output before: how long it is is not counted
+    most = called.calls + called.unknown
+    where = [cited.named() for cited in Citer(rows, selection, 0).whole(called.places)] if called.places else []
+    step = StepPreview(
+        step=plan.name, kind=plan.kind, model=plan.model, tasks=called.tasks + called.unknown, hits=called.hits,
+        calls_least=called.calls, calls_most=most, tokens_in_least=called.tokens_in, tokens_in_most=called.tokens_in,
+        tokens_out_most=called.tokens_out, where=where,
     )  # fmt: skip
+    if before is not None and model is not None and plan.sent is not None:
+        step.tokens_in_most, step.tokens_out_most = most * model.window, most * _max_tokens(plan)
+    step.exact = before is None or most == 0
+    return step, called.outputs
 
 
-def _shown(rows: Repositories, selection: Selection, plan: StepPlan, model: Model | None) -> StepPreview:
+def _shown(
+    rows: Repositories, selection: Selection, plan: StepPlan, model: Model | None
+) -> tuple[StepPreview, Outputs]:
     """A map that shows something with its chunks: what it shows is known when it is planned, so bounds only."""
-    tasks = sum(len(batch) for batch in _batches(rows, selection, plan))
-    reads = tasks * model.window if model is not None and plan.sent is not None else 0
-    return _bounded(plan, tasks=tasks, most=tasks, tokens_in=reads)
+    ordinals = [ordinal for batch in _batches(rows, selection, plan) for ordinal in batch]
+    reads = len(ordinals) * model.window if model is not None and plan.sent is not None else 0
+    return _bounded(plan, Bounds(most=len(ordinals)), tokens_in=reads), dict.fromkeys(ordinals)
 
 
-def _batches(rows: Repositories, selection: Selection, plan: StepPlan) -> Iterator[list[Chunk]]:
+def _batches(rows: Repositories, selection: Selection, plan: StepPlan) -> Iterator[dict[int, Chunk]]:
+    """Chunks by ordinal."""
     run = 0
     while run < len(selection.runs):
         last = min(selection.first(run) + BATCH_CHUNKS, selection.total) - 1
         end = min(selection.run_at(last) + 1, len(selection.runs))
-        yield [chunk for _, chunk in selection.chunks(rows, first_run=run, end_run=end, skip=plan.skip)]
+        yield dict(selection.chunks(rows, first_run=run, end_run=end, skip=plan.skip))
         run = end
 
 
@@ -158,35 +196,42 @@ def _request(plan: StepPlan, text: str, tokens: int) -> Request:
     )
 
 
-def _after(plan: StepPlan, source: StepPreview, model: Model | None) -> StepPreview:
-    """A map after a map: what it reads is not there yet, and if its input changes is not known."""
-    most = source.tasks
-    reads = most * model.window if model is not None and plan.sent is not None else 0
-    return _bounded(plan, tasks=source.tasks, most=most, tokens_in=reads)
-
-
 def _reduce(
-    selection: Selection, plan: StepPlan, before: StepPlan, source: StepPreview, model: Model | None
+    rows: Repositories,
+    selection: Selection,
+    plans: Sequence[StepPlan],
+    plan: StepPlan,
+    leaves: Outputs,
+    model: Model | None,
 ) -> StepPreview:
+    before = plans[plan.source or 0]
     if plan.kind == "merge":
-        shards = shards_for(selection.total) + 1
-        return _bounded(plan, tasks=shards, most=shards, tokens_in=0)
-    nodes = max(0, source.tasks - 1)  # a tree over n leaves in which every node has two children or more
-    most = nodes if source.calls_most else 0
-    if model is None or plan.sent is None:
-        return _bounded(plan, tasks=nodes, most=most, tokens_in=0)
-    # Every output is read once: of a leaf, and of each node but the last.
+        return _foreseen(plan, foresee_merge(rows, selection, plan, leaves), tokens_in=0)
     written = _max_tokens(before) if before.sent is not None else before.window
-    children = source.tasks * min(written, model.window) + nodes * _max_tokens(plan)
-    items = (source.tasks + nodes) * ITEM_TOKENS
+    largest = max(written, _max_tokens(plan)) * LONGEST if plan.sent is not None else plan.window
+    found = foresee_fold(rows, selection, plan, leaves, largest)
+    most = found.bounds.most
+    if model is None or plan.sent is None:
+        return _foreseen(plan, found, tokens_in=0)
+    # Every output is read once: of a leaf, and of each node but the last.
+    nodes = max(0, len(leaves) - 1)
+    children = len(leaves) * min(written, model.window) + nodes * _max_tokens(plan)
+    items = (len(leaves) + nodes) * ITEM_TOKENS
     reads = min(most * model.window, children + items) + most * NODE_TOKENS
-    return _bounded(plan, tasks=nodes, most=most, tokens_in=reads)
+    return _foreseen(plan, found, tokens_in=reads)
 
 
-def _bounded(plan: StepPlan, *, tasks: int, most: int, tokens_in: int) -> StepPreview:
+def _foreseen(plan: StepPlan, found: Foreseen, *, tokens_in: int) -> StepPreview:
+    step = _bounded(plan, found.bounds, tokens_in=tokens_in)
+    step.where = [dict(place) for place in found.where[:PLACES]]
+    return step
+
+
+def _bounded(plan: StepPlan, bounds: Bounds, *, tokens_in: int) -> StepPreview:
     return StepPreview(
-        step=plan.name, kind=plan.kind, model=plan.model, tasks=tasks, hits=0, calls_least=0, calls_most=most,
-        tokens_in_most=tokens_in, tokens_out_most=most * _max_tokens(plan), exact=False,
+        step=plan.name, kind=plan.kind, model=plan.model, tasks=bounds.hits + bounds.most, hits=bounds.hits,
+        calls_least=bounds.least, calls_most=bounds.most, tokens_in_most=tokens_in,
+        tokens_out_most=bounds.most * _max_tokens(plan), exact=bounds.least == bounds.most and tokens_in == 0,
     )  # fmt: skip
 
 
