@@ -9,6 +9,7 @@ import pytest
 
 from octavo import map_op
 from pipeline.spec import parse
+from pipeline.states import JobState
 from tests.integration.conftest import Laboratory
 from tests.integration.test_incremental import (
     WHOLE,
@@ -100,7 +101,7 @@ def test_a_book_that_was_never_run_is_bounded_too(kept: Kept) -> None:
 
 def test_another_map_op_and_a_map_after_a_map_are_told(sqlite_lab: Laboratory) -> None:
     @map_op(version=1)
-    def again(text: str) -> dict:
+    def again(text: str, before: object = None) -> dict:
         return mark(text).value
 
     kept = Kept(sqlite_lab, sqlite_lab.book("".join(chapters(30))))
@@ -111,13 +112,13 @@ def test_another_map_op_and_a_map_after_a_map_are_told(sqlite_lab: Laboratory) -
     sqlite_lab.teach(mark, join, gather, again)
     cold = ahead(kept, kept.text, pipeline)
     assert (cold[1].calls_least, cold[1].calls_most) == (0, cold[0].tasks)
-    sqlite_lab.run(pipeline, kept.path)
+    assert sqlite_lab.run(pipeline, kept.path).state is JobState.DONE
     assert [(step.calls_least, step.calls_most) for step in ahead(kept, kept.text, pipeline)] == [(0, 0)] * 4
     edited = ahead(kept, kept.text.replace("silver coins", "silver rings", 1), pipeline)
     assert [(step.calls_least, step.calls_most) for step in edited[:2]] == [(1, 1), (0, 1)]
 
     @map_op(version=2, name="again")
-    def anew(text: str) -> dict:
+    def anew(text: str, before: object = None) -> dict:
         return again(text)
 
     sqlite_lab.teach(mark, join, gather, anew)
