@@ -14,6 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.distributed.fleet import Fleet
+
 OPS = """
 import hashlib, json, os, time
 from octavo import OpOutput, Span, map_op, reduce_op
@@ -82,6 +84,7 @@ class Desk:
     folder: Path
     pipeline: str
     book: Path
+    fleet: Fleet | None = None  # whose workers do its jobs; None: the process itself does
 
     @property
     def state(self) -> Path:
@@ -91,15 +94,20 @@ class Desk:
     def calls_file(self) -> Path:
         return self.folder / "calls"
 
+    @property
+    def told(self) -> dict[str, str]:
+        """What this desk's processes, workers too, are told of its ops."""
+        return {"CALLS": str(self.calls_file), "OCTAVO_OPS": "desk_ops", "OCTAVO_TOKENIZER": "characters"}
+
     def start(self, *command: str) -> subprocess.Popen[bytes]:
         """Start `octavo COMMAND` with this desk's state and ops."""
         environ = os.environ | {
-            "CALLS": str(self.calls_file),
             "OCTAVO_STATE": str(self.state),
-            "OCTAVO_OPS": "desk_ops",
-            "OCTAVO_TOKENIZER": "characters",
             "OCTAVO_LEASE_S": "3600",  # who waited for a dead process's leases would wait for an hour
         }
+        if self.fleet is not None:
+            environ = self.fleet.environment()
+        environ |= self.told
         return subprocess.Popen(
             [sys.executable, "-c", "from octavo.cli.main import main; main()", *command],
             cwd=self.folder, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -136,6 +144,8 @@ class Desk:
 
     def ask(self, question: str, *values: object) -> list[tuple[object, ...]]:
         """Rows of the state's database as it stands; none before there is one."""
+        if self.fleet is not None:
+            return self.fleet.ask(question)
         path = self.state / "octavo.db"
         if not path.exists():
             return []
@@ -149,16 +159,23 @@ class Desk:
 
 
 def make_desk(
-    folder: Path, pipeline: str, *, chapters: int, paragraphs: int, limit: int, text: str | None = None
+    folder: Path,
+    pipeline: str,
+    *,
+    chapters: int,
+    paragraphs: int,
+    limit: int,
+    text: str | None = None,
+    fleet: Fleet | None = None,
 ) -> Desk:
-    """Lay out a desk. The same numbers give the same book."""
+    """Lay out a desk. The same numbers give the same book. The workers of a fleet are to be started in the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "desk_ops.py").write_text(OPS)
     kind, op = REDUCES[pipeline]
     (folder / f"{pipeline}.toml").write_text(PIPELINE.format(name=pipeline, limit=limit, kind=kind, op=op))
     book = folder / "book.txt"
     book.write_text(generated_book(chapters, paragraphs) if text is None else text)
-    return Desk(folder, f"{pipeline}.toml", book)
+    return Desk(folder, f"{pipeline}.toml", book, fleet)
 
 
 def kill_when(process: subprocess.Popen[bytes], condition: Callable[[], bool], timeout_s: float = 60) -> bool:

@@ -27,8 +27,8 @@ class ServedCli(Cli):
 
 
 @contextmanager
-def served(folder: Path, postgres: Postgres, *arguments: str, slots: int = 4) -> Iterator[ServedCli]:
-    """The command in a folder, its jobs done by a worker (`octavo worker …arguments`) that finds ops there too."""
+def fleet_in(folder: Path, postgres: Postgres) -> Iterator[Fleet]:
+    """A database and a broker for a folder, and no worker yet."""
     name = f"served_{uuid.uuid4().hex[:12]}"
     postgres.sql(f"CREATE DATABASE {name}")
     database = Database(make_engine(postgres.url(name)))
@@ -36,19 +36,26 @@ def served(folder: Path, postgres: Postgres, *arguments: str, slots: int = 4) ->
     database.close()
     redis, provider = Redis(folder), Provider()
     fleet = Fleet(folder, postgres, name, redis, provider)
-    told = {
-        "OCTAVO_DATABASE_URL": fleet.url,
-        "OCTAVO_REDIS_URL": redis.url,
-        "OCTAVO_LEASE_S": "5",
-        "OCTAVO_RECONCILE_S": "0.3",
-    }
     try:
-        forks = "prefork" in arguments  # then its children beat, not the process that was started
-        fleet.worker(*arguments, slots=slots, wait=not forks, **told)
-        until(lambda: fleet.ask("SELECT 1 FROM processes"), within_s=60, what="a worker beats")
-        yield ServedCli(folder, folder / "state", told)
+        yield fleet
     finally:
         fleet.close()
         provider.close()
         redis.close()
         postgres.sql(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@contextmanager
+def served(folder: Path, postgres: Postgres, *arguments: str, slots: int = 4) -> Iterator[ServedCli]:
+    """The command in a folder, its jobs done by a worker (`octavo worker …arguments`) that finds ops there too."""
+    with fleet_in(folder, postgres) as fleet:
+        told = {
+            "OCTAVO_DATABASE_URL": fleet.url,
+            "OCTAVO_REDIS_URL": fleet.redis.url,
+            "OCTAVO_LEASE_S": "5",
+            "OCTAVO_RECONCILE_S": "0.3",
+        }
+        forks = "prefork" in arguments  # then its children beat, not the process that was started
+        fleet.worker(*arguments, slots=slots, wait=not forks, **told)
+        until(lambda: fleet.ask("SELECT 1 FROM processes"), within_s=60, what="a worker beats")
+        yield ServedCli(folder, folder / "state", told)

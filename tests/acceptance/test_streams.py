@@ -7,11 +7,13 @@ import shlex
 import signal
 import subprocess
 import threading
+import uuid
 from pathlib import Path
 
 import pytest
 
 from tests.acceptance.command import STORY, Cli
+from tests.acceptance.served import ServedCli
 
 SLOW = """
 import threading
@@ -29,6 +31,14 @@ def slowly(text, pause_s=0.02):
 PIPELINE = 'name = "slow"\n[grain]\nlimit = 40\n[[step]]\nname = "slow"\nkind = "map"\nop = "slowly"\n'
 
 
+@pytest.fixture(scope="module")
+def kept(either: Cli) -> Cli:
+    """The command with one good book that was run, in each mode. Tests look at it and leave it as it is."""
+    (either.folder / "good.md").write_text(STORY)
+    either.ok("run", "good.md", "--pipeline", "glossary")
+    return either
+
+
 def until(there: Path, running: subprocess.Popen[bytes]) -> None:
     """Wait for a file that a running command makes."""
     for _ in range(600):
@@ -43,7 +53,9 @@ def begun(cli: Cli, *more: str) -> subprocess.Popen[bytes]:
     """A run that is in the middle of its work."""
     (cli.folder / "slow.py").write_text(SLOW)
     (cli.folder / "slow.toml").write_text(PIPELINE)
-    (cli.folder / "book.md").write_text("\n".join(STORY.replace("Bell", f"Bell{number}") for number in range(60)))
+    (cli.folder / "begun").unlink(missing_ok=True)
+    salt = uuid.uuid4().hex[:6]  # nothing of it is in the memo
+    (cli.folder / "book.md").write_text("\n".join(STORY.replace("Bell", f"Bell{salt}{number}") for number in range(60)))
     command = cli.command("run", "book.md", "--pipeline", "slow.toml", "--ops", "slow", *more)
     running = subprocess.Popen(
         command, cwd=cli.folder, env=cli.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -53,21 +65,22 @@ def begun(cli: Cli, *more: str) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_run_says_how_to_go_on_and_that_command_finishes(cli: Cli, number: signal.Signals) -> None:
-    running = begun(cli, "--state", "my state", "--json")
+def test_an_interrupted_run_says_how_to_go_on_and_that_command_finishes(either: Cli, number: signal.Signals) -> None:
+    """What runs in the process itself stops; workers go on, and who comes back finds the job where it then is."""
+    workers = isinstance(either, ServedCli)
+    state = [] if workers else ["--state", "my state"]
+    running = begun(either, *state, "--json")
     running.send_signal(number)
     out, err = (stream.decode() for stream in running.communicate(timeout=60))
     assert running.returncode == 130
     assert out == ""
     assert "Traceback" not in err
-    assert "tasks are done and kept" in err
-    command = shlex.split(err.strip().rpartition("Go on with: ")[2])
-    assert command[:2] == ["octavo", "resume"]
-
-    ended = cli.ok(*command[1:], "--json")
+    assert ("left: the workers go on" if workers else "tasks are done and kept") in err
+    command = shlex.split(err.strip().rpartition(": octavo resume ")[2].partition(",")[0])
+    ended = either.ok("resume", *command, "--json")
     assert ended.json["state"] == "done"
     assert 0 < ended.json["calls"] <= ended.json["tasks"]
-    again = cli.ok("run", "book.md", "-p", "slow.toml", "--ops", "slow", "--state", "my state", "--json").json
+    again = either.ok("run", "book.md", "-p", "slow.toml", "--ops", "slow", *state, "--json").json
     assert (again["calls"], again["hits"]) == (0, again["tasks"])
 
 
@@ -142,19 +155,19 @@ def test_lists_without_anything_are_empty_lists(cli: Cli) -> None:
     assert cli.ok("status", "--json").json == {"documents": [], "jobs": [], "views": []}
 
 
-def test_a_book_by_standard_input_is_a_book(cli: Cli) -> None:
-    ended = cli.ok("run", "-", "--pipeline", "glossary", "--json", stdin=STORY.encode())
+def test_a_book_by_standard_input_is_a_book(either: Cli) -> None:
+    ended = either.ok("run", "-", "--pipeline", "glossary", "--json", stdin=STORY.encode())
     assert ended.json["output"]["entries"][0]["name"] == "Tom Bell"
 
 
-def test_a_job_paused_from_outside_stops_and_goes_on(cli: Cli) -> None:
-    running = begun(cli)
-    cli.ok("pause", "last")
+def test_a_job_paused_from_outside_stops_and_goes_on(either: Cli) -> None:
+    running = begun(either)
+    either.ok("pause", "last")
     _, err = running.communicate(timeout=60)
     assert running.returncode == 1
     assert b"paused" in err
-    assert cli.ok("status", "last", "--json").json["state"] == "paused"
-    assert cli.ok("resume", "last", "--ops", "slow", "--json").json["state"] == "done"
+    assert either.ok("status", "last", "--json").json["state"] == "paused"
+    assert either.ok("resume", "last", "--ops", "slow", "--json").json["state"] == "done"
 
 
 def test_control_characters_reach_no_terminal(cli: Cli) -> None:
