@@ -52,9 +52,12 @@ def lease_found(rows: Repositories, found: Sequence[Claim], owner: str, now: int
     answered = rows.tasks.answered([item.id for item in found])
     hits = [item for item in found if item.id in answered]
     ours = [item for item in found if item.id in got and item.id not in answered]
-    waiting = [item.id for item in found if item.id not in got and item.id not in answered]
+    refused = [item for item in found if item.id not in got and item.id not in answered]
+    held = rows.leases.held([item.key for item in refused]) if refused else set()
+    waiting = [item.id for item in refused if item.key in held]
     rows.tasks.hit([item.id for item in hits])
     rows.leases.release([item.key for item in hits if item.id in got], owner=owner)
     rows.tasks.wait_for_key(waiting)
+    rows.tasks.refuse([item.id for item in refused if item.key not in held])  # given back just now: to be tried again
     rows.tasks.lease([item.id for item in ours], owner=owner, until_ms=until)
     return Taken(ours, len(found) - len(ours))

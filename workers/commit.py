@@ -44,6 +44,7 @@ def commit(rows: Repositories, owner: str, group: Sequence[Ended]) -> int:
     rows.results.add([item.result for item in done])
     rows.results.add_partitions([partition for item in done for partition in item.partitions])
     rows.tasks.finish([item.work.claim.id for item in done])
+    rows.leases.release([item.work.claim.key for item in live], owner=owner)
     rows.tasks.finish_waiting([item.work.claim.key for item in done])
     attempts = [_attempt(owner, item, Outcome.DONE) for item in done]
     budgets = _Budgets(rows)
@@ -52,7 +53,6 @@ def commit(rows: Repositories, owner: str, group: Sequence[Ended]) -> int:
     for item in returned:
         rows.tasks.give_back([item.work.claim.id], not_before_ms=item.not_before_ms, code=item.reason)
     rows.tasks.add_attempts(attempts)
-    rows.leases.release([item.work.claim.key for item in live], owner=owner)
     if len(live) < len(group):  # a task that is gone, or leased anew, may have left its key taken
         stale = [item.work.claim for item in group if epochs.get(item.work.claim.id) != item.work.claim.epoch]
         rows.leases.give_up([(claim.key, claim.id, claim.epoch) for claim in stale], owner=owner)

@@ -74,8 +74,23 @@ class LeaseRepository:
                 got.add(by_key[key][1])
         return got
 
+    def held(self, keys: Sequence[bytes]) -> set[bytes]:
+        """Those of the keys that somebody holds, and does not give back before this transaction has ended.
+
+        Who lets a task wait for one of them is seen by who gives it back: that one waits for this transaction, and
+        looks for waiting tasks afterwards. A key that is being given back just now is none of them: this waits for
+        nobody.
+        """
+        found: set[bytes] = set()
+        for part in batches(keys):
+            query = select(KeyLeaseRow.key).where(KeyLeaseRow.key.in_(part))
+            if self._connection.dialect.name == "postgresql":
+                query = query.with_for_update(key_share=True, read=True, skip_locked=True)
+            found.update(self._connection.execute(query).scalars())
+        return found
+
     def release(self, keys: Sequence[bytes], *, owner: str) -> None:
-        """Give back keys that `owner` holds."""
+        """Give back keys that `owner` holds. Tasks that wait for them are looked for after that, not before."""
         if not keys:
             return
         if self._connection.dialect.name == "postgresql":

@@ -135,6 +135,12 @@ class TaskRepository:
             statement = update(TaskRow).where(TaskRow.id.in_(part), TaskRow.state.in_(TASK_CLAIMABLE))
             self._connection.execute(statement.values(state=TaskState.WAITING_KEY))
 
+    def refuse(self, task_ids: Sequence[int]) -> None:
+        """Tasks whose key was held a moment ago are ready, whether they were rung for or not."""
+        for part in batches(task_ids):
+            statement = update(TaskRow).where(TaskRow.id.in_(part), TaskRow.state.in_(TASK_CLAIMABLE))
+            self._connection.execute(statement.values(state=TaskState.READY))
+
     def hit(self, task_ids: Sequence[int]) -> None:
         """Mark ready tasks done whose result came meanwhile."""
         for part in batches(task_ids):

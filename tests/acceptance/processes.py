@@ -94,6 +94,10 @@ class Desk:
     def calls_file(self) -> Path:
         return self.folder / "calls"
 
+    def hexed(self, column: str) -> str:
+        """SQL for the hexadecimal digits of a column of bytes."""
+        return f"hex({column})" if self.fleet is None else f"upper(encode({column}, 'hex'))"
+
     @property
     def told(self) -> dict[str, str]:
         """What this desk's processes, workers too, are told of its ops."""

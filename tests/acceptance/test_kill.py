@@ -1,4 +1,8 @@
-"""`kill -9` at random moments of ingest, map, merge and fold: nothing is lost, nothing is done twice."""
+"""`kill -9` at random moments of ingest, map, merge and fold: nothing is lost, nothing is done twice.
+
+What is killed is the process that does the work: `octavo run` itself, or, where workers do it, one of those, and with
+it now and then the run that looks on.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,15 @@ import os
 import random
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.acceptance.processes import Desk, kill_when, make_desk
+from tests.acceptance.served import fleet_in
+from tests.distributed.fleet import Fleet
+from tests.distributed.servers import Postgres, until
 
 BOOK = {"chapters": 60, "paragraphs": 300, "limit": 20_000}  # 3 MB: several batches of ingest, some 240 chunks
 
@@ -46,15 +53,40 @@ def _lost(desk: Desk, level: str, what: str) -> Counter[object]:
     )
 
 
-def _disturb(desk: Desk, moments: list[Callable[[], Callable[[], bool]]]) -> int:
+Moments = list[Callable[[], Callable[[], bool]]]
+
+
+def _disturb(desk: Desk, moments: Moments) -> int:
     killed = 0
     for moment in moments:
         killed += kill_when(desk.start_run(), moment())
     return killed
 
 
+def _disturb_workers(desk: Desk, fleet: Fleet, moments: Moments) -> None:
+    """Two workers do the job. At each moment one of them is killed and another started, at every second the run too."""
+    for _ in range(2):
+        fleet.worker(slots=4, **desk.told)
+    run = desk.start_run()
+    for at, moment in enumerate(moments):
+        condition = moment()
+        until(condition, within_s=90, what=f"moment {at} to kill at")
+        assert fleet.state(_job(fleet)) == "running", "the job ended before its workers could be killed"
+        fleet.workers[at].kill()
+        if at % 2:
+            run.kill()
+            run.communicate()
+            run = desk.start_run()
+        fleet.worker(slots=4, wait=False, **desk.told)
+    desk.finish(run)
+
+
+def _job(fleet: Fleet) -> str:
+    return str(fleet.one("SELECT id FROM jobs"))
+
+
 def _check_calls(desk: Desk, reduce: str) -> None:
-    lost = _lost(desk, "= 0", "hex(chunks.content_sha256)")
+    lost = _lost(desk, "= 0", desk.hexed("chunks.content_sha256"))
     for content, count in desk.calls("map").items():
         assert count <= 1 + lost[content.upper()], "a map call was repeated for a chunk whose lease was not lost"
     repeated = sum(desk.calls(reduce).values()) - len(desk.calls(reduce))
@@ -70,18 +102,24 @@ def _check_calls(desk: Desk, reduce: str) -> None:
             assert count <= 1 + lost_shards[shard], "a shard was merged again that was not lost"
 
 
-def _end_as_if_untouched(tmp_path: Path, pipeline: str, reduce: str, seed: str, rounds: int) -> None:
+def _end_as_if_untouched(
+    tmp_path: Path, pipeline: str, reduce: str, seed: str, rounds: int, fleet: Fleet | None = None
+) -> None:
     book = BOOK | {"chapters": BOOK["chapters"] * rounds}  # long enough for every kill to find it at work
     calm = make_desk(tmp_path / "calm", pipeline, **book)
     calm.run()
-    desk = make_desk(tmp_path / "killed", pipeline, **book)
+    desk = make_desk(tmp_path / "killed", pipeline, **book, fleet=fleet)
     dice = random.Random(seed)
     ingest = [lambda: _ingesting(desk, 0), lambda: _ingesting(desk, dice.randint(1, 40))]
     later = [lambda: _called(desk, "map", dice.randint(1, 60))] * 2 + [
         lambda: _called(desk, reduce, dice.randint(1, 4))
     ]
-    moments = ingest + [moment for moment in later for _ in range(rounds)]
-    assert _disturb(desk, moments) == len(moments), "a run ended before it could be killed"
+    later = [moment for moment in later for _ in range(rounds)]
+    if fleet is None:
+        assert _disturb(desk, ingest + later) == len(ingest + later), "a run ended before it could be killed"
+    else:
+        assert _disturb(desk, ingest) == len(ingest), "a run ended before it could be killed"
+        _disturb_workers(desk, fleet, later)
     again = ("run", str(desk.book), "-p", desk.pipeline, "--json")
     command = ("resume", "last", "--json") if pipeline == "summary" else again
     done = json.loads(desk.finish(desk.start(*command)))
@@ -106,6 +144,25 @@ def test_a_run_killed_again_and_again_ends_as_if_nobody_had_touched_it(
 ) -> None:
     """Five moments of each pipeline, ten in all: ingest twice, map twice, merge or fold once."""
     _end_as_if_untouched(tmp_path, pipeline, reduce, "20261130", rounds=1)
+
+
+@pytest.fixture
+def workers(tmp_path: Path, postgres_server: Postgres) -> Iterator[Fleet]:
+    """A database and a broker, for workers yet to be begun; a lease ends two seconds after its owner's death."""
+    (tmp_path / "killed").mkdir()
+    with fleet_in(tmp_path / "killed", postgres_server) as fleet:
+        fleet.lease_s = 2.0
+        yield fleet
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "reduce"), [pytest.param("summary", "fold", marks=pytest.mark.nightly), ("glossary", "merge")]
+)
+def test_a_job_whose_workers_are_killed_again_and_again_ends_as_if_nobody_had_touched_it(
+    tmp_path: Path, workers: Fleet, pipeline: str, reduce: str
+) -> None:
+    """The same five moments: ingest twice, map twice, merge or fold once."""
+    _end_as_if_untouched(tmp_path, pipeline, reduce, "20261130", rounds=1, fleet=workers)
 
 
 @pytest.mark.nightly

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
 import psycopg
 import pytest
@@ -10,14 +11,24 @@ import redis
 from psycopg import errors
 from sqlalchemy import exc
 
+from db.database import Repositories
 from db.errors import DatabaseBusyError, DatabaseFullError, DatabaseUnreachableError, translate
+from db.values import Claim, NewResult
+from pipeline import canonical
 from pipeline.errors import SettingsError, StorageError
 from tests.distributed.books import ONLY_MAP, book
 from tests.distributed.fleet import Fleet
 from tests.distributed.servers import until
 from workers import failpoints
+from workers.claim import lease_found
+from workers.clock import now_ms
+from workers.commit import commit
 from workers.distributed.engine import Quiet
 from workers.distributed.watchdog import HUNG_LOOKS, Watchdog
+from workers.execute import Done, Work
+from workers.load import Loader
+from workers.planning.context import load_context
+from workers.transitions import advance
 
 
 class Dial:
@@ -138,3 +149,80 @@ def test_a_database_that_is_away_for_a_while_loses_no_output_in_hand(fleet: Flee
         fleet.postgres.start()
     fleet.finish(job)
     assert set(fleet.provider.counts("map").values()) == {1}
+
+
+def test_who_begins_to_wait_for_a_key_is_seen_by_who_gives_it_back_at_that_moment(fleet: Fleet) -> None:
+    """Two processes, each in the middle of its transaction: no task is left to wait for a key that nobody holds."""
+    giver, waiter = _tasks_of_equal_chunks(fleet)
+    with fleet.database.write() as rows:
+        (work,) = _claimed(fleet, lease_found(rows, _rung(rows, giver), "giver", now_ms(), now_ms() + 60_000).claims)
+    with fleet.database.write() as rows:
+        assert lease_found(rows, _rung(rows, waiter), "waiter", now_ms(), now_ms() + 60_000).claims == []
+        giving = threading.Thread(target=_commit, args=(fleet, "giver", _done(work)))
+        giving.start()
+        until(lambda: _locked(fleet) == 1, within_s=20, what="who gives the key back waits for who waits for it")
+    giving.join()
+    fleet.check_nothing_left()
+    assert fleet.ask("SELECT count(*) FROM tasks WHERE hit") == [(1,)]
+
+
+def test_who_wants_a_key_that_is_being_given_back_waits_for_that_and_has_a_hit(fleet: Fleet) -> None:
+    giver, waiter = _tasks_of_equal_chunks(fleet)
+    with fleet.database.write() as rows:
+        (work,) = _claimed(fleet, lease_found(rows, _rung(rows, giver), "giver", now_ms(), now_ms() + 60_000).claims)
+
+    def claim() -> None:
+        with fleet.database.write() as rows:
+            lease_found(rows, _rung(rows, waiter), "waiter", now_ms(), now_ms() + 60_000)
+
+    with fleet.database.write() as rows:
+        commit(rows, "giver", [_done(work)])
+        with fleet.database.read() as others:
+            assert others.leases.held([work.claim.key]) == set(), "it is being given back"
+        wanting = threading.Thread(target=claim)
+        wanting.start()
+        until(lambda: _locked(fleet) == 1, within_s=20, what="who wants the key waits")
+    wanting.join()
+    fleet.check_nothing_left()
+    assert fleet.ask("SELECT count(*) FROM tasks WHERE hit") == [(1,)]
+
+
+def _tasks_of_equal_chunks(fleet: Fleet) -> list[tuple[int, int]]:
+    """(id, number) of the two tasks of two jobs whose only chunks are alike, both rung for."""
+    for name in ("one.md", "other.md"):
+        context = load_context(fleet.database, fleet.runtime.ops, fleet.begin(ONLY_MAP, book(1), name))
+        while advance(fleet.database, context):
+            pass
+    fleet.ask("UPDATE tasks SET state = 'dispatched', dispatch = 1")
+    return [(task_id, 1) for (task_id,) in fleet.ask("SELECT id FROM tasks ORDER BY id")]
+
+
+def _rung(rows: Repositories, bell: tuple[int, int]) -> Sequence[Claim]:
+    return rows.dispatches.rung([bell])
+
+
+def _claimed(fleet: Fleet, claims: list[Claim]) -> list[Work]:
+    return Loader(fleet.database, fleet.runtime.ops).load(claims)
+
+
+def _done(work: Work) -> Done:
+    output = canonical.dumps("drawn")
+    result = NewResult(
+        key=work.claim.key, op="draw", output=output, output_sha256=canonical.sha256(output), spans=b"", tokens_in=0,
+        tokens_out=0, cost_micros=0, latency_ms=0, model="",
+    )  # fmt: skip
+    return Done(work, result, now_ms(), now_ms())
+
+
+def _commit(fleet: Fleet, owner: str, item: Done) -> None:
+    with fleet.database.write() as rows:
+        commit(rows, owner, [item])
+
+
+def _locked(fleet: Fleet) -> int:
+    """Sessions that wait for a lock."""
+    return int(
+        fleet.one(
+            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+        )
+    )
