@@ -201,6 +201,13 @@ def builtin_names() -> list[str]:
     return sorted(item.name.removesuffix(".toml") for item in folder.iterdir() if item.name.endswith(".toml"))
 
 
+def builtin(name: str) -> PipelineSpec:
+    """A built-in pipeline by name, and nothing else: for callers who may not name files. Raises PipelineError."""
+    if name not in builtin_names():
+        raise PipelineError(f"There is no pipeline {name!r}", hint=f"built in: {', '.join(builtin_names())}")
+    return load(name)
+
+
 def load(name: str) -> PipelineSpec:
     """A built-in pipeline by name, or one from a TOML file by path. Raises PipelineError."""
     if name in builtin_names():

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import cast
+from typing import Any, cast
 from uuid import UUID
 
-from sqlalchemy import Table, insert, select, update
+from sqlalchemy import Row, Table, insert, select, update
 from sqlalchemy.engine import Connection
 
 from db.tables import DecisionRow
@@ -33,19 +33,28 @@ class DecisionRepository:
         query = select(_TABLE).where(_TABLE.c.document_id.in_(list(document_ids))).order_by(_TABLE.c.id)
         if not undone:
             query = query.where(_TABLE.c.undone_at.is_(None))
-        return [
-            StoredDecision(
-                id=row.id,
-                document_id=row.document_id,
-                kind=row.kind,
-                body=row.body,
-                created_at=row.created_at,
-                undone_at=row.undone_at,
-            )
-            for row in self._connection.execute(query)
-        ]
+        return [_decision(row) for row in self._connection.execute(query)]
+
+    def page(self, document_id: UUID, *, limit: int, before: int | None = None) -> list[StoredDecision]:
+        """The decisions about a document, those undone too, newest first."""
+        query = select(_TABLE).where(_TABLE.c.document_id == document_id)
+        if before is not None:
+            query = query.where(_TABLE.c.id < before)
+        rows = self._connection.execute(query.order_by(_TABLE.c.id.desc()).limit(limit))
+        return [_decision(row) for row in rows]
 
     def undo(self, decision_id: int) -> bool:
         """Take a decision back; says whether there was one that held."""
         statement = update(DecisionRow).where(DecisionRow.id == decision_id, DecisionRow.undone_at.is_(None))
         return self._connection.execute(statement.values(undone_at=datetime.now(UTC))).rowcount == 1
+
+
+def _decision(row: Row[Any]) -> StoredDecision:
+    return StoredDecision(
+        id=row.id,
+        document_id=row.document_id,
+        kind=row.kind,
+        body=row.body,
+        created_at=row.created_at,
+        undone_at=row.undone_at,
+    )

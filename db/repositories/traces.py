@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -29,9 +30,13 @@ class TraceRepository:
         row = self._connection.execute(select(TraceRow.__table__).where(TraceRow.id == trace_id)).one_or_none()
         return None if row is None else Trace(id=row.id, kind=row.kind, body=row.body, created_at=row.created_at)
 
-    def latest(self, limit: int) -> list[Trace]:
-        """Traces, newest first."""
+    def latest(self, limit: int, *, after: UUID | None = None, kinds: Sequence[str] = ()) -> list[Trace]:
+        """Traces, newest first; those older than `after`."""
         query = select(TraceRow.__table__).order_by(TraceRow.id.desc()).limit(limit)
+        if after is not None:
+            query = query.where(TraceRow.id < after)
+        if kinds:
+            query = query.where(TraceRow.kind.in_(kinds))
         return [
             Trace(id=row.id, kind=row.kind, body=row.body, created_at=row.created_at)
             for row in self._connection.execute(query)

@@ -60,6 +60,13 @@ class ViewRepository:
         """All views by name."""
         return [_view(row) for row in self._connection.execute(select(*_VIEW).order_by(ViewRow.name))]
 
+    def page(self, *, limit: int, after: str | None = None) -> list[View]:
+        """Views by name, those after a name."""
+        query = select(*_VIEW).order_by(ViewRow.name).limit(limit)
+        if after is not None:
+            query = query.where(ViewRow.name > after)
+        return [_view(row) for row in self._connection.execute(query)]
+
     def remove(self, view_id: int) -> None:
         """Forget a view with its tree. What it computed stays in the memo, its documents stay too."""
         self._connection.execute(delete(ViewRow).where(ViewRow.id == view_id))

@@ -12,16 +12,16 @@ from octavo.cli import console, options
 from pipeline.errors import UsageError
 from pipeline.evidence import plot
 from pipeline.ops.values import Json
-from pipeline.split.grain import TokenCounter
+from pipeline.spec import GrainSpec
 from workers.evidence import answers, measure
-from workers.evidence.chat import Chat, Counted, chat_of, counting
-from workers.evidence.context import ORDERS, Bundle, Placer, Wanted, bundle, ranked, replay
+from workers.evidence.chat import Chat, Counted, counting
+from workers.evidence.context import ORDERS, Bundle, Placer, Wanted, replay
+from workers.evidence.gather import chat_for, gather
 from workers.evidence.index import refresh
 from workers.evidence.search import Found, Searcher, scope_of
 from workers.outputs.manifest import find_document
 from workers.runtime import Runtime
 
-USUAL_BUDGET = 2000
 SHOWN = 160  # characters of a hit
 
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="A question, or some words.")]
@@ -188,8 +188,8 @@ def measure_command(
     with options.runtime(state, model=model, tokenizer=tokenizer) as runtime:
         _indexed(runtime)
         wanted = _wanted(runtime, question, documents, section, max_sources, order)
-        chat = _chat(runtime, thinking)
-        counted, _ = counting(question, chat, _counter(runtime))
+        chat = chat_for(runtime, runtime.settings.model, thinking)
+        counted, _ = counting(question, chat, runtime.cutting(GrainSpec()).counter)
         rows = list(measure.measure(runtime.database, wanted, budgets, counted, chat=chat, live=not dry_run))
     if to_plot is not None:
         console.write_file(to_plot, [plot.svg(question, rows).encode().rstrip()])
@@ -235,32 +235,8 @@ def _wanted(
     return Wanted(question=question, documents=_documents(runtime, documents), section=section, most=most, order=order)
 
 
-def _counter(runtime: Runtime) -> TokenCounter:
-    from pipeline.spec import GrainSpec
-
-    return runtime.cutting(GrainSpec()).counter
-
-
-def _chat(runtime: Runtime, thinking: bool | None) -> Chat | None:
-    """The model that is asked, made to think or not where the command says so; None for the extractive one."""
-    if thinking is not None:
-        runtime.think(runtime.settings.model, thinking)
-    return chat_of(runtime.model(runtime.settings.model))
-
-
 def _bundle(
     runtime: Runtime, wanted: Wanted, budget: int | None, kind: str = "context", thinking: bool | None = None
 ) -> tuple[Bundle, Chat | None, Counted]:
     _indexed(runtime)
-    chat = _chat(runtime, thinking)
-    counted, count = counting(wanted.question, chat, _counter(runtime))
-    whole = counted.budget()
-    left = whole.evidence if whole else None
-    if budget is not None and left is not None and budget > left:
-        raise UsageError(f"A budget of {budget} does not fit: {runtime.settings.model} leaves {left} tokens")
-    more: dict[str, Json] = {"model": runtime.settings.model, "window": whole.as_json() if whole else None}
-    made = bundle(
-        runtime.database, wanted, ranked(runtime.database, wanted), budget=budget or left or USUAL_BUDGET,
-        count=count, counter=counted.name, more=more, kind=kind,
-    )  # fmt: skip
-    return made, chat, counted
+    return gather(runtime, wanted, budget=budget, kind=kind, thinking=thinking)

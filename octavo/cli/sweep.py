@@ -11,6 +11,7 @@ from octavo.cli import console, options, run
 from octavo.cli.exits import Exit
 from pipeline.ops.values import Json
 from pipeline.states import JobState
+from workers.faces.views import swept_row
 from workers.fresh.sweep import Swept, sweep, views_named
 from workers.fresh.watch import Watcher, over
 from workers.runtime import Runtime
@@ -95,26 +96,13 @@ def _parts(found: Swept) -> list[str]:
 
 
 def _row(runtime: Runtime, found: Swept) -> dict[str, Json]:
-    row: dict[str, Json] = {
-        "view": found.view,
-        "fresh": found.fresh,
-        "documents": found.documents,
-        "changed": found.changed,
-        "missing": len(found.comparison.missing) if found.comparison else 0,
-        "withdrawn": len(found.comparison.withdrawn) if found.comparison else 0,
-        "stale": found.comparison.causes() if found.comparison else {},
-        "lost": found.comparison.nodes if found.comparison else 0,
-        "troubles": list(found.troubles),
-        "job": None,
-        "state": None,
-        "calls": 0,
-    }
+    row = swept_row(found) | {"state": None, "calls": 0}
     if found.job is not None:
         with runtime.database.read() as rows:
             job = rows.jobs.get(found.job.id)
             counts = rows.jobs.counts([step.id for step in rows.jobs.steps(found.job.id)])
         assert job is not None
-        row |= {"job": str(job.id), "state": job.state, "calls": sum(item.calls for item in counts.values())}
+        row |= {"state": job.state, "calls": sum(item.calls for item in counts.values())}
     return row
 
 

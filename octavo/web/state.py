@@ -19,6 +19,7 @@ from workers.faces.hands import Hands
 from workers.faces.hub import Hub
 from workers.faces.results import Outputs
 from workers.faces.tokens import SCOPES, Caller
+from workers.faces.views import Standings
 from workers.runtime import Runtime
 from workers.supervise.folders import kept_secret
 
@@ -55,6 +56,7 @@ class Web:
     hands: Hands
     hub: Hub
     outputs: Outputs
+    standings: Standings
     cursors: Cursors
     hosts: frozenset[str]
     cookie: str
@@ -88,6 +90,7 @@ class Web:
         """End the hub and the hands."""
         self.hub.close()
         self.hands.close()
+        self.standings.close()
 
 
 def make_web(
@@ -102,6 +105,7 @@ def make_web(
         hands=hands,
         hub=Hub(runtime, hands),
         outputs=Outputs(database, runtime.ops),
+        standings=Standings(runtime),
         cursors=Cursors(secret),
         hosts=hosts | {"127.0.0.1", "localhost", "[::1]"},
         cookie=f"octavo_{port}",

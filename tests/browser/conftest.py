@@ -37,6 +37,7 @@ class Server:
     entrance: str = ""
     said: list[str] = field(default_factory=list)
     secret: str = ""
+    _listener: threading.Thread | None = None
 
     def environment(self) -> dict[str, str]:
         plain = {name: value for name, value in os.environ.items() if not name.startswith(("OCTAVO_", "COV"))}
@@ -58,7 +59,8 @@ class Server:
             stderr=subprocess.PIPE,
             text=True,
         )
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
         wait(lambda: self.entrance, "the server says where it is")
         self.address = self.entrance.partition("/enter")[0]
         wait(self._answers, "the server answers")
@@ -103,6 +105,8 @@ class Server:
                 self.process.kill()
         if self.process is not None and self.process.stderr is not None:
             self.process.wait(30)
+            if self._listener is not None:
+                self._listener.join(30)  # it ends with the last child that holds the pipe
             self.process.stderr.close()
             assert "octavo web has stopped" in "".join(self.said), "".join(self.said)
 

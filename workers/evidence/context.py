@@ -84,9 +84,13 @@ class Bundle:
         }
 
 
-def ranked(database: Database, wanted: Wanted) -> Ranked:
-    """The candidates of a question, best first; or the chunks in the manifest's order."""
-    refresh(database)
+def ranked(database: Database, wanted: Wanted, *, index: bool = True) -> Ranked:
+    """The candidates of a question, best first; or the chunks in the manifest's order.
+
+    `index`: bring the index up to date first, which takes a while after a large ingest.
+    """
+    if index:
+        refresh(database)
     with database.read() as rows:
         scope = scope_of(rows, wanted.documents, wanted.section)
         searcher = Searcher(rows, scope)
@@ -289,6 +293,12 @@ def _again(item: dict[str, Json], texts: dict[bytes, str], sections: StoredSecti
 
 def _trace(rows: Repositories, text: str) -> tuple[UUID, dict[str, Json]]:
     """The trace of an id, or of its beginning or end; `last` is the newest."""
+    try:
+        whole = rows.traces.get(UUID(text))
+    except ValueError:
+        whole = None
+    if whole is not None:
+        return whole.id, whole.body
     latest = rows.traces.latest(1 if text == "last" else 10_000)
     matches = [
         item for item in latest if text == "last" or str(item.id).startswith(text) or str(item.id).endswith(text)

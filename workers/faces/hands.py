@@ -25,6 +25,7 @@ OPERATIONS_AT_ONCE = 2
 JOBS_AT_ONCE = 2
 LOOK_S = 2.0
 BACK_OFF_S = (1.0, 2.0, 4.0, 8.0)  # before a job's process that died is started again
+STOP_S = 10.0  # what a child gets to end its calls when this process ends; nothing committed is lost by a kill
 LASTED_S = 60.0  # a process that lived so long begins with the first wait again
 
 
@@ -193,10 +194,20 @@ class Hands:
                     child.stdin.close()
                 except OSError:
                     continue
+        self._end_slow()
         self._jobs.shutdown(wait=True, cancel_futures=True)
         self._operations.shutdown(wait=True, cancel_futures=True)
         if self._thread.is_alive():
             self._thread.join()
+
+    def _end_slow(self) -> None:
+        """A call may take minutes: a child that is still at one is killed, and its task is done again."""
+        until = time.monotonic() + STOP_S
+        for child in list(self._children.values()):
+            try:
+                child.wait(max(0.0, until - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                child.kill()
 
 
 def _plain(value: Any) -> Any:

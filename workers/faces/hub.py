@@ -135,8 +135,7 @@ class Hub:
         job = rows.jobs.get(job_id)
         if job is None:
             return None
-        settings = self._runtime.settings
-        now = standing(rows, job, distributed=settings.distributed, lease_ms=int(settings.lease_s * 1000))
+        now = standing(rows, job, self._runtime.settings)
         row = job_row(rows, now)
         data: dict[str, Json] = {name: row[name] for name in _SHOWN}
         data["because"] = self._hands.note(job_id) or data["because"]

@@ -12,6 +12,7 @@ from db.repositories.lists import CELLS, MAP_CODES
 from db.values import Job, Step
 from pipeline.errors import NotFoundError
 from pipeline.ops.values import Json
+from pipeline.settings import Settings
 from pipeline.states import JOB_ACTIVE, TASK_OPEN, JobState, TaskState
 from workers.clock import now_ms
 from workers.faces.books import Shapes, titles_at
@@ -37,34 +38,32 @@ def get_job(rows: Repositories, job_id: UUID) -> Job:
     return found
 
 
-def standing(rows: Repositories, job: Job, *, distributed: bool, lease_ms: int) -> Standing:
+def standing(rows: Repositories, job: Job, settings: Settings) -> Standing:
     """Where a job stands, and why it does not move where it does not."""
-    found = progress(rows, job)
-    return Standing(progress=found, because=_because(rows, found, distributed=distributed, lease_ms=lease_ms))
+    found = progress(rows, job, settings)
+    return Standing(progress=found, because=_because(rows, found, settings))
 
 
-def _because(rows: Repositories, found: JobProgress, *, distributed: bool, lease_ms: int) -> str | None:
+def _because(rows: Repositories, found: JobProgress, settings: Settings) -> str | None:
     said = found.waits_because()
     job = found.job
     if job.state is not JobState.RUNNING or found.total("running"):
         return said
-    if not distributed:
+    if not settings.distributed:
         return "no process works on it: resume it" if said and said.startswith("no process") else said
-    if not rows.dispatches.processes(since_ms=now_ms() - lease_ms):
-        return "no worker is running: octavo worker starts one"
-    if said and said.startswith("no process"):
-        ahead = [
-            job_id for job_id, priority in rows.dispatches.running() if job_id != job.id and priority >= job.priority
-        ]
-        if ahead:
-            return f"the workers are at {len(ahead)} other jobs: a higher priority gives it a larger share"
-        return "it is about to be taken up"
-    return said
+    if said is not None:
+        return said
+    ahead = [job_id for job_id, priority in rows.dispatches.running() if job_id != job.id and priority >= job.priority]
+    if ahead:
+        return f"the workers are at {_others(len(ahead))}: a higher priority gives it a larger share"
+    return "it is about to be taken up"
 
 
-def job_rows(
-    rows: Repositories, found: Sequence[JobLine], *, distributed: bool, lease_ms: int
-) -> list[dict[str, Json]]:
+def _others(count: int) -> str:
+    return "another job" if count == 1 else f"{count} other jobs"
+
+
+def job_rows(rows: Repositories, found: Sequence[JobLine], settings: Settings) -> list[dict[str, Json]]:
     """Jobs for a list: state, counts, what they spent, and why active ones wait."""
     ids = [line.id for line in found]
     states = rows.lists.task_states(ids) if ids else {}
@@ -74,7 +73,7 @@ def job_rows(
     for job_id in active:
         job = rows.jobs.get(job_id)
         if job is not None:
-            now = standing(rows, job, distributed=distributed, lease_ms=lease_ms)
+            now = standing(rows, job, settings)
             because[job_id] = (now.because, now.progress.total("retrying"))
     return [
         _job_row(line, states.get(line.id, {}), spent.get(line.id, (0, 0, 0)), because.get(line.id)) for line in found

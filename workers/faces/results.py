@@ -18,6 +18,7 @@ from pipeline.ops.values import Json
 from pipeline.reduce import glossary
 from pipeline.reduce.foldtree import Ref
 from workers.outputs.cite import Citation, Citer
+from workers.outputs.conflicts import contradictions
 from workers.outputs.folds import Folded, joined, open_fold
 from workers.outputs.job import View, view
 from workers.outputs.merges import judged, shards
@@ -26,6 +27,7 @@ from workers.planning.context import JobContext, load_context
 from workers.planning.plan import StepPlan
 
 KEPT = 8
+ALIASES = 100  # of what a book says in two ways, shown above its contradictions
 DECIDED_MOST = 500  # documents whose decisions are looked at
 CITED = 5  # citations shown with an entry
 T = TypeVar("T")
@@ -47,6 +49,8 @@ class _Opened:
     context: JobContext
     stamp: tuple[Json, ...]
     folds: dict[int, Folded] = field(default_factory=dict)
+    parents: dict[int, dict[Ref, Ref]] = field(default_factory=dict)
+    conflicts: dict[int, dict[str, Json]] = field(default_factory=dict)
     entries: dict[int, tuple[list[Json], Sequence[Sequence[int]]]] = field(default_factory=dict)
 
 
@@ -70,7 +74,7 @@ class Outputs:
         with self._turn:
             kept = self._kept.get(job_id)
             if kept is None or kept.stamp != stamp:
-                kept = _Opened(context=load_context(self._database, self._ops, job_id), stamp=stamp)
+                kept = _Opened(context=load_context(self._database, self._ops, job_id, to_read=True), stamp=stamp)
             self._kept[job_id] = kept
             self._kept.move_to_end(job_id)
             while len(self._kept) > KEPT:
@@ -88,7 +92,7 @@ class JobOutput:
 
     @property
     def kind(self) -> str:
-        """What the last step gives: summary, outline, fold, glossary, merge or map."""
+        """What the last step gives: summary, outline, fold, glossary, conflicts, merge or map."""
         return self.plan.op.output if self.plan.kind != "map" else "map"
 
     @property
@@ -104,12 +108,17 @@ class JobOutput:
         raise NotFoundError("That document is not part of this job")
 
     def head(self, number: int) -> dict[str, Json]:
-        """What stands above a document's items: `{document, title, text, sentences}`; of a plain fold its value."""
+        """What stands above a document's items: `{document, title, text, sentences}`.
+
+        Of a plain fold there is its `value` too, of conflicts the `aliases`.
+        """
         document, title = self.documents[number]
         head: dict[str, Json] = {"document": str(document), "title": title, "text": None, "sentences": []}
+        if self.kind == "conflicts":
+            return head | {"aliases": self._conflicts()["aliases"][:ALIASES]}
         if self.kind not in ("summary", "fold"):
             return head
-        folded = self._folded()
+        folded = self.folded(self.plan)
         root = folded.tree.of_section(folded.forest.roots[number])
         if root is None:
             return head
@@ -127,9 +136,18 @@ class JobOutput:
             return self._chapters(number, after, limit)
         if self.kind in ("glossary", "merge"):
             return self._entries(after, limit, search)
+        if self.kind == "conflicts":
+            found = self._conflicts()["conflicts"]
+            return [row | {"item": at} for at, row in enumerate(found)][after + 1 : after + 1 + limit]
         if self.kind == "map":
             return self.results(self.plan, after=after, limit=limit)
         return []
+
+    def _conflicts(self) -> dict[str, Json]:
+        kept = self._kept.conflicts.get(self.plan.position)
+        if kept is None:
+            kept = self._kept.conflicts[self.plan.position] = contradictions(self.view, self.plan)
+        return kept
 
     def results(self, plan: StepPlan, *, after: int, limit: int) -> list[dict[str, Json]]:
         """What a map step gave for each chunk."""
@@ -138,16 +156,26 @@ class JobOutput:
         tasks = self.view.rows.tasks.page(step.id, states=(), limit=limit, after=after) if step else []
         return [row | {"item": task.ordinal} for row, task in zip(found, tasks, strict=True)]
 
-    def _folded(self) -> Folded:
-        kept = self._kept.folds.get(self.plan.position)
+    def folded(self, plan: StepPlan) -> Folded:
+        """A fold as far as it is done."""
+        kept = self._kept.folds.get(plan.position)
         if kept is None:
-            kept = self._kept.folds[self.plan.position] = open_fold(self.view, self.plan)
-        source = self.view.source(self.plan)
+            kept = self._kept.folds[plan.position] = open_fold(self.view, plan)
+        source = self.view.source(plan)
         citer = Citer(self.view.rows, self.view.context.selection, source.id)
         return replace(kept, view=self.view, citer=citer)
 
+    def parents(self, plan: StepPlan) -> dict[Ref, Ref]:
+        """Which node each node of a fold went into."""
+        kept = self._kept.parents.get(plan.position)
+        if kept is None:
+            children = self.folded(plan).children
+            kept = {child: Ref(*above) for above, below in children.items() for child in below}
+            self._kept.parents[plan.position] = kept
+        return kept
+
     def _chapters(self, number: int, after: int, limit: int) -> list[dict[str, Json]]:
-        folded = self._folded()
+        folded = self.folded(self.plan)
         member = self.view.context.selection.members[number]
         refs = []
         for section in member.sections[after + 1 :]:
@@ -267,3 +295,13 @@ def _below(folded: Folded, outputs: dict[Ref, Json], ref: Ref, item: int) -> tup
         return ref, item
     child, item = outputs[ref]["sentences"][item]["from"]
     return folded.children[ref.level, ref.ordinal][child], item
+
+
+def named_sentences(output: JobOutput, plan: StepPlan, node: str) -> list[dict[str, Json]]:
+    """The sentences of a node of a fold with their citations; none where its op says nothing in sentences."""
+    level, _, ordinal = node.partition("-")
+    ref, folded = Ref(int(level), int(ordinal)), output.folded(plan)
+    if "sentences" not in (folded.output(ref) or {}):
+        return []
+    (said,) = _sentences(folded, [ref])
+    return [{"text": text, "citations": [named(item) for item in cited]} for text, cited in said]

@@ -51,7 +51,7 @@ def list_jobs(
 
 def rows_of(web: Web, rows: Repositories, found: list[Any]) -> list[dict[str, Json]]:
     """Jobs for a list, with what this process knows of those it works on."""
-    made = jobs.job_rows(rows, found, distributed=web.distributed, lease_ms=web.lease_ms)
+    made = jobs.job_rows(rows, found, web.runtime.settings)
     for row in made:
         row["because"] = web.hands.note(UUID(row["id"])) or row["because"]
     return made
@@ -123,7 +123,7 @@ def get_job(job: UUID, response: Response, web: Parts, _: Reader) -> dict[str, J
 
 def job_row(web: Web, rows: Repositories, job_id: UUID) -> dict[str, Json]:
     """A job with its steps, and what this process knows of it. Raises NotFoundError."""
-    now = jobs.standing(rows, jobs.get_job(rows, job_id), distributed=web.distributed, lease_ms=web.lease_ms)
+    now = jobs.standing(rows, jobs.get_job(rows, job_id), web.runtime.settings)
     row = jobs.job_row(rows, now)
     row["because"] = web.hands.note(job_id) or row["because"]
     return row

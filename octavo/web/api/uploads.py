@@ -23,7 +23,7 @@ from octavo.web.state import Web
 from pipeline.errors import StorageError
 from pipeline.ids import uuid7
 from pipeline.ops.values import Json
-from pipeline.spec import load
+from workers.faces.child import spec_of
 
 router = APIRouter(tags=["uploads"])
 
@@ -78,7 +78,7 @@ def announce(web: Web, *, name: str, size: int, pipeline: str, start: bool) -> U
             f"The book has {size} bytes, and {most} are allowed",
             hint="upload_mb in octavo.toml allows more",
         )
-    load(pipeline)
+    spec_of(pipeline)
     made = uuid7()
     _make(partial(web, made).parent)
     with web.runtime.database.write() as rows:

@@ -10,11 +10,13 @@ from starlette.responses import Response
 from octavo.web.access import Parts
 from octavo.web.api.jobs import rows_of
 from octavo.web.api.system import worker_rows
+from octavo.web.api.views import view_rows
 from octavo.web.pages.asked import Sees
 from octavo.web.pages.render import render
 from workers.faces import books, holes
 
 router = APIRouter()
+VIEWS = 50  # looked at for how many are stale
 
 
 @router.get("/")
@@ -35,4 +37,7 @@ def home(request: Request, web: Parts, _: Sees) -> Response:
             "usage": [item for item in rows.lists.usage(limit=20) if item.day == today],
             "operations": rows.web.operations(limit=5, states=("waiting", "running")),
         }
+    views = view_rows(web, limit=VIEWS)
+    stale = sum(1 for view in views if view["standing"] is None or view["standing"]["state"] != "fresh")
+    values |= {"stale_views": stale}
     return render(request, "home.html", values | {"workers": worker_rows(web), "distributed": web.distributed})

@@ -24,6 +24,7 @@ from workers.faces.results import JobOutput
 router = APIRouter()
 
 ITEMS = 40
+Lines = Annotated[str | None, Query(pattern=r"^\d{1,9}-\d{1,9}$", description="The lines that are marked.")]
 At = Annotated[str | None, Query(pattern=r"^\d{1,18}-\d{1,18}$", description="The characters that are marked.")]
 LineNumber = Annotated[int | None, Query(ge=1, le=2**31)]
 
@@ -37,12 +38,21 @@ def read_document(
     line: LineNumber = None,
     revision: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
     at: At = None,
+    lines: Lines = None,
 ) -> Response:
     """The text of a document."""
+    marked = tuple(int(part) for part in lines.split("-")) if lines else (0, 0)
     with web.runtime.database.read() as rows:
         document = books.get_document(rows, document_id)
         found = books.get_revision(rows, document, revision)
+        if lines and line is None and at is None:
+            line = max(1, marked[0] - books.LINES_BEFORE)
         source = source_pane(web, rows, found.id, line=line, at=at)
+    if lines:
+        source["lines"] = [
+            (number, text, cited or marked[0] <= number <= marked[1]) for number, text, cited in source["lines"]
+        ]
+        source["first"] = source["first"] or marked[0]
     base: dict[str, Json] = {"revision": revision}
     values = {"document": document, "found": found, "source": source, "base": base, "output": None}
     return render(request, "reader.html", values)

@@ -27,6 +27,8 @@ SECTIONS = (
     ("/documents", "Documents"),
     ("/jobs", "Jobs"),
     ("/holes", "Holes"),
+    ("/views", "Views"),
+    ("/search", "Search"),
     ("/cost", "Cost"),
     ("/workers", "Workers"),
     ("/settings", "Settings"),

@@ -6,14 +6,26 @@ from fastapi import APIRouter, FastAPI
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from octavo.web.pages import enter, home, jobs, library, reader, reference, repair, settings
+from octavo.web.pages import (
+    enter,
+    entities,
+    evidence,
+    home,
+    jobs,
+    library,
+    reader,
+    reference,
+    repair,
+    settings,
+    tree,
+    views,
+)
 from octavo.web.pages.render import error_page, statics
 from octavo.web.problems import of_status
 
 router = APIRouter()
-for part in (enter.router, home.router, library.router, reader.router, jobs.router, repair.router, settings.router):
-    router.include_router(part)
-router.include_router(reference.router)
+for part in (enter, home, library, entities, reader, jobs, tree, repair, views, evidence, settings, reference):
+    router.include_router(part.router)
 
 
 @router.get("/static/{stamp}/{name}")

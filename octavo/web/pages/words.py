@@ -27,6 +27,11 @@ SIGNS: Final = {
     "not begun": ("·", "not begun"),
     "hit": ("✓", "known: no call"),
     "queued": ("·", "sent or waiting for an equal chunk"),
+    "fresh": ("✓", "fresh"),
+    "stale": ("◷", "stale"),
+    "missing": ("◌", "not made yet"),
+    "withdrawn": ("–", "withdrawn"),
+    "new": ("·", "new"),
     "none": (" ", "not part of the step"),
 }
 

@@ -119,10 +119,19 @@
   async function watch() {
     const job = one("[data-job]");
     if (!job) return;
-    const map = await mapOf();
+    let map = await mapOf(), drawing = false;
     if (!("live" in job.dataset)) return;
     let last = null, stale = 0;
     const events = new EventSource(`/v1/jobs/${job.dataset.job}/events`);
+    const again = (ids) => renew(ids).catch(() => null);
+    // The map is not there before the first chunks are planned, and its picture is another one when there are more.
+    const draw = async () => {
+      if (drawing) return;
+      drawing = true;
+      await again(["chunks"]);
+      map = await mapOf();
+      drawing = false;
+    };
     const tell = (event) => {
       const now = JSON.parse(event.data);
       for (const name of ["done", "tasks", "hits", "calls", "running", "retrying", "holes", "tokens"]) all(`[data-v=${name}]`).forEach((node) => put(node, thin(now[name])));
@@ -134,16 +143,18 @@
       steps(now.steps);
       speed(now);
       const changed = map && now.map[map.step];
-      if (changed === "reload") map.load().then((fits) => fits || again(["map-picture"])); else if (changed) map.apply(changed);
-      if (last && (last.state !== now.state || !last.because !== !now.because || last.steps.length !== now.steps.length)) again(["standing"]);
-      if (last && last.holes !== now.holes && performance.now() - stale > 3000) { stale = performance.now(); renew(["hole-groups"]).catch(() => null); }
-      last = now;
+      if (!map) { if (now.tasks) draw(); }
+      else if (changed === "reload") map.load().then((fits) => fits || draw());
+      else if (changed) map.apply(changed);
+      const shape = [now.state, !now.because, now.done > 0, ...now.steps.map((step) => step.state)].join();
+      if (last !== null && last !== shape) again(["standing", "step-table", "onward"]);
+      if (performance.now() - stale > 3000) { stale = performance.now(); again(["hole-groups", "legend"]); }
+      last = shape;
       if (event.type === "end") { events.close(); setTimeout(() => location.reload(), 400); }
     };
-    const again = (ids) => renew(ids).catch(() => null);
     events.addEventListener("progress", tell);
     events.addEventListener("end", tell);
-    events.addEventListener("reset", () => map && map.load());
+    events.addEventListener("reset", () => map && map.load().then((fits) => fits || draw()));
   }
   function steps(levels) {
     const sums = {};

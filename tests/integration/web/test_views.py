@@ -1,0 +1,164 @@
+"""Views over HTTP: kept over documents that are in, swept, stale with a cause, removed."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from tests.integration.web.conftest import Site, key, problem, write_novel
+from workers.embedded import EmbeddedRunner
+from workers.faces import views
+from workers.faces.child import spec_of
+
+
+def add(site: Site, name: str, *documents: str, **more: Any) -> Any:
+    body = {"name": name, "pipeline": "glossary", "documents": list(documents), **more}
+    answer = site.client("run").post("/v1/views", json=body)
+    assert answer.status_code == 201, answer.text
+    assert answer.headers["location"] == f"/v1/views/{name}"
+    return answer.json()
+
+
+def sweep(site: Site, name: str) -> dict[str, Any]:
+    """What the child process of a sweep does, here; and the refresh it begins."""
+    found = views.swept(site.web.runtime, name)
+    if found["job"]:
+        with site.lab.database.read() as rows:
+            job = rows.jobs.latest(1)[0]
+        EmbeddedRunner(site.web.runtime, job.id).work()
+    return found
+
+
+def looked(site: Site, name: str) -> dict[str, Any]:
+    """A view after it was looked at."""
+    with site.lab.database.read() as rows:
+        found = views.get_view(rows, name)
+    assert site.web.standings.of(found, wait_s=30) is not None
+    made: dict[str, Any] = site.get(f"/v1/views/{name}")
+    return made
+
+
+def documents_of(site: Site) -> list[str]:
+    return [item["id"] for item in reversed(site.walk("/v1/documents"))]
+
+
+def test_a_view_is_made_swept_stale_by_its_cause_and_renewed(either_site: Site) -> None:
+    site = either_site
+    book = site.lab.book(write_novel(3), "one.txt")
+    site.lab.ingest(book)
+    (document,) = documents_of(site)
+    made = add(site, "names", document, every_s=3600)
+    assert (made["pipeline"], made["selectors"], made["every_s"], made["served"]) == (
+        "glossary",
+        [document],
+        3600,
+        None,
+    )
+    assert looked(site, "names")["standing"]["state"] == "missing"
+    sweep(site, "names")
+    now = looked(site, "names")
+    assert (now["standing"]["state"], now["refresh"], now["standing"]["fresh"]) == ("fresh", 1, 1)
+    assert site.get(f"/v1/jobs/{now['served']}")["state"] == "done"
+    book.write_text(write_novel(4), encoding="utf-8")
+    site.web.standings._kept.clear()
+    stale = looked(site, "names")
+    assert (stale["standing"]["state"], stale["standing"]["why"]) == ("stale", ["source"])
+    (row,) = site.walk("/v1/views/names/documents")
+    assert (row["state"], row["why"], row["served"]) == ("stale", ["source"], 1)
+    sweep(site, "names")
+    assert looked(site, "names")["standing"]["state"] == "fresh"
+    assert site.client("run").delete("/v1/views/names").status_code == 204
+    problem(site.client().get("/v1/views/names"), 404)
+    assert len(site.walk("/v1/documents")) == 1
+
+
+def test_a_sweep_is_asked_for_once(site: Site) -> None:
+    site.lab.ingest(site.lab.book(write_novel(2)))
+    add(site, "names", *documents_of(site))
+    client = site.client("run")
+    problem(client.post("/v1/views/names/sweep"), 400)
+    same = key()
+    first = client.post("/v1/views/names/sweep", headers=same).json()
+    assert (first["kind"], first["request"]) == ("sweep", {"view": "names"})
+    assert client.post("/v1/views/names/sweep", headers=same).json()["id"] == first["id"]
+    assert len(site.walk("/v1/operations")) == 1
+    problem(client.post("/v1/views/none/sweep", headers=key()), 404)
+
+
+def test_views_are_listed_part_by_part(site: Site) -> None:
+    site.lab.ingest(site.lab.book(write_novel(2)))
+    names = [f"v{at}" for at in (3, 1, 2, 5, 4)]
+    for name in names:
+        add(site, name, *documents_of(site))
+    assert [item["name"] for item in site.walk("/v1/views", limit=2)] == sorted(names)
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"name": "../x"}, 422),
+        ({"name": "last"}, 422),
+        ({"name": "a" * 65}, 422),
+        ({"pipeline": "/etc/passwd"}, 422),
+        ({"pipeline": "../../secret.toml"}, 422),
+        ({"documents": []}, 422),
+        ({"documents": ["/etc/passwd"]}, 422),
+        ({"documents": [str(uuid4())]}, 404),
+        ({"model": "none"}, 422),
+        ({"every_s": 0}, 422),
+        ({"surprise": 1}, 422),
+    ],
+)
+def test_a_view_that_is_wrong_is_refused_and_nothing_is_kept(site: Site, change: dict[str, Any], status: int) -> None:
+    site.lab.ingest(site.lab.book(write_novel(2)))
+    body = {"name": "names", "pipeline": "glossary", "documents": documents_of(site)} | change
+    problem(site.client("run").post("/v1/views", json=body), status)
+    assert site.walk("/v1/views") == []
+
+
+def test_a_name_is_taken_once(site: Site) -> None:
+    site.lab.ingest(site.lab.book(write_novel(2)))
+    add(site, "names", *documents_of(site))
+    body = {"name": "names", "documents": documents_of(site)}
+    assert "already" in problem(site.client("run").post("/v1/views", json=body), 422)["detail"]
+
+
+def test_the_pages_keep_sweep_and_remove_a_view(site: Site) -> None:
+    site.lab.ingest(site.lab.book(write_novel(2), "novel.txt"))
+    (document,) = documents_of(site)
+    browser = site.browser()
+    assert "octavo view add" in browser.get("/views").text
+    kept = browser.post(f"/documents/{document}/keep", data={"pipeline": "glossary", "name": "names"})
+    assert kept.headers["location"].startswith("/operations/")
+    assert "Sweeping names" in browser.get(kept.headers["location"]).text
+    assert "Make it" in browser.get("/views/names").text
+    sweep(site, "names")
+    looked(site, "names")
+    page = browser.get("/views/names").text
+    assert "Read what it serves" in page
+    assert "novel" in page
+    assert "fresh" in browser.get("/views").text
+    assert browser.post("/views/names/sweep").status_code == 303
+    assert browser.post("/views/names/remove").headers["location"] == "/views"
+    assert browser.get("/views/names").status_code == 404
+
+
+@pytest.mark.parametrize("name", ["/etc/hostname", "../octavo.toml", "summary.toml", "", "nothing"])
+def test_no_caller_names_a_file_of_this_machine_as_a_pipeline(site: Site, name: str) -> None:
+    """A pipeline that is a path would tell what stands in it, in the words of an error."""
+    site.lab.ingest(site.lab.book(write_novel(2)))
+    (document,) = documents_of(site)
+    client, browser = site.client("run"), site.browser()
+    asked = [
+        client.post("/v1/jobs", json={"pipeline": name, "documents": [document]}, headers=key()),
+        client.post("/v1/uploads", json={"name": "b.txt", "size": 3, "pipeline": name}),
+        client.post("/v1/views", json={"name": "v", "pipeline": name, "documents": [document]}),
+    ]
+    for answer in asked:
+        assert problem(answer, 422)["detail"]
+    for path, data in ((f"/documents/{document}/start", {}), (f"/documents/{document}/keep", {"name": "v"})):
+        assert browser.post(path, data={"pipeline": name, **data}).status_code == 422
+    with pytest.raises(Exception, match="no pipeline"):
+        spec_of(name)
