@@ -15,7 +15,7 @@ from sqlalchemy import Table, func, select, text
 from sqlalchemy.engine import Connection
 
 from db.dialect import batches, upsert
-from db.tables import ChunkingRow, DocumentRow, PageRow, SearchChunkingRow, SearchChunkRow
+from db.tables import ChunkingRow, DocumentRow, PageRow, SearchChunkingRow, SearchChunkRow, SectionRow
 
 _CHUNKS = cast(Table, SearchChunkRow.__table__)
 _CHUNKINGS = cast(Table, SearchChunkingRow.__table__)
@@ -77,6 +77,11 @@ class SearchRepository:
             for document_id, chunking_id in rows:
                 found.setdefault(document_id, []).append(chunking_id)
         return found
+
+    def with_section(self, title: str, limit: int) -> list[UUID]:
+        """Documents that have, or had, a section whose title has this in it, newest first."""
+        query = select(SectionRow.document_id).where(SectionRow.title.icontains(title, autoescape=True)).distinct()
+        return list(self._connection.execute(query.order_by(SectionRow.document_id.desc()).limit(limit)).scalars())
 
     def places(self, chunking_ids: Sequence[int]) -> dict[int, tuple[UUID, int]]:
         """(document, its current revision) by chunking."""

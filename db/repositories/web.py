@@ -221,7 +221,9 @@ class WebRepository:
             "kind": event.kind,
             "data": event.data,
         }
-        if self._connection.execute(insert_new(self._connection, EventRow), row).rowcount != 1:
+        # What was inserted is asked for: a driver does not always count rows where some may be left alone.
+        stored = insert_new(self._connection, EventRow).values(row).returning(EventRow.sequence)
+        if self._connection.execute(stored).scalar_one_or_none() is None:
             return False
         old = delete(EventRow).where(EventRow.job_id == event.job_id, EventRow.sequence <= event.sequence - EVENTS_KEPT)
         self._connection.execute(old)

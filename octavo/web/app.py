@@ -117,7 +117,7 @@ def _of_http(error: HTTPException) -> ProblemError:
 
 
 def _unexpected(error: Exception) -> ProblemError:
-    log.error("a request met something unexpected: %s", type(error).__name__)
+    log.error("a request met something unexpected", exc_info=error)  # its kind and place, not its words
     return problems.of_status(500, "Octavo met something it did not expect; its log says what")
 
 

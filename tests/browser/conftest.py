@@ -122,6 +122,11 @@ def wait(true: Callable[[], Any], what: str, seconds: float = PATIENCE_S) -> Any
     raise AssertionError(f"not within {seconds:g} s: {what}")
 
 
+def number(text: str) -> int:
+    """The number that a page shows, whatever stands between its digits."""
+    return int(re.sub(r"\D", "", text) or 0)
+
+
 def chromium() -> str | None:
     """Where Debian's Chromium, or another, is; None: playwright's own, if it was brought."""
     return next(

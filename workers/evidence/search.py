@@ -23,6 +23,7 @@ from pipeline.evidence import ranking, terms
 CANDIDATES = 256  # of one term; several terms bring at most twice as many together
 SEGMENTS = 8  # parts of the index in which a term's frequency is estimated
 SMALL = 1 << 15  # an index, or documents, of so few chunks are looked through whole
+SECTIONED = 200  # documents in which a section is looked for by its title, where none is named
 MOST_TERMS = 24  # of a query; the rarest are kept
 
 
@@ -193,6 +194,12 @@ def scope_of(rows: Repositories, document_ids: Sequence[UUID], section: str | No
     """
     if not document_ids and section is None:
         return Scope()
+    if not document_ids and section is not None:
+        document_ids = rows.search.with_section(section, SECTIONED + 1)
+        if len(document_ids) > SECTIONED:
+            raise UsageError(
+                f"Sections called {section!r} are in more than {SECTIONED} documents", hint="name documents too"
+            )
     by_document = rows.search.of_documents(document_ids)
     chunkings = tuple(sorted(at for found in by_document.values() for at in found))
     if section is None:

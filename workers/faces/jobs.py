@@ -49,6 +49,9 @@ def _because(rows: Repositories, found: JobProgress, settings: Settings) -> str 
     job = found.job
     if job.state is not JobState.RUNNING or found.total("running"):
         return said
+    equal = _waits_for_equals(rows, found)
+    if equal:
+        return f"its last {equal} tasks wait for equal ones that another job is at"
     if not settings.distributed:
         return "no process works on it: resume it" if said and said.startswith("no process") else said
     if said is not None:
@@ -57,6 +60,14 @@ def _because(rows: Repositories, found: JobProgress, settings: Settings) -> str 
     if ahead:
         return f"the workers are at {_others(len(ahead))}: a higher priority gives it a larger share"
     return "it is about to be taken up"
+
+
+def _waits_for_equals(rows: Repositories, found: JobProgress) -> int:
+    """How many tasks wait for an equal one, where no other task of the job is open."""
+    counts = rows.tasks.counts([item.step.id for item in found.steps])
+    waiting = sum(states.get(TaskState.WAITING_KEY, 0) for states in counts.values())
+    others = sum(states.get(state, 0) for states in counts.values() for state in (TaskState.READY, TaskState.DISPATCHED))
+    return 0 if others else waiting
 
 
 def _others(count: int) -> str:

@@ -24,6 +24,8 @@ PING_S = 15
 REPLAY_MOST = 1000
 WAITING_MOST = 32  # events that a slow viewer may be behind; more, and it is told to look anew
 
+RESET = b"event: reset\ndata: {}\n\n"
+
 DESCRIPTION = """Server-sent events, about one a second while something changes. The id of each counts up from 1.
 
 A client that comes back with `Last-Event-ID` gets what it missed; `reset` when that is no longer kept. `progress` and
@@ -49,15 +51,20 @@ async def watch_job(
     last_event_id: Annotated[str | None, Header(max_length=100, description="The id of the last event seen.")] = None,
 ) -> Response:
     """The events of a job."""
-    seen = int(last_event_id) if last_event_id and last_event_id.isdecimal() and len(last_event_id) < 19 else None
-    begun = await run_in_threadpool(_begin, web, job, last_event_id, seen)
+    begun = await run_in_threadpool(_begin, web, job, last_event_id)
     if begun is None:
         return Response(status_code=204)
     return StreamingResponse(_stream(web, job, request, begun), media_type="text/event-stream")
 
 
-def _begin(web: Web, job: UUID, said: str | None, seen: int | None) -> list[bytes] | None:
+def _number(said: str | None) -> int | None:
+    """The number in a `Last-Event-ID`, if it is one of ours. It is a string, and may hold anything."""
+    return int(said) if said and said.isascii() and said.isdecimal() and len(said) < 19 else None
+
+
+def _begin(web: Web, job: UUID, said: str | None) -> list[bytes] | None:
     """What a viewer is told at once; None when the job has ended and there is nothing it has not seen."""
+    seen = _number(said)
     with web.runtime.database.read() as rows:
         ended = jobs.get_job(rows, job).state in JOB_ENDED
         last = rows.web.last_event(job)
@@ -65,7 +72,7 @@ def _begin(web: Web, job: UUID, said: str | None, seen: int | None) -> list[byte
         if said is None or last is None:
             missed = [last] if last else []
         elif seen is None or seen < first - 1 or seen > last.sequence:
-            return [b"event: reset\ndata: {}\n\n", as_bytes(last)]
+            return [RESET, as_bytes(last)]
         else:
             missed = rows.web.events(job, after=seen, limit=REPLAY_MOST)
     if ended and not missed and last is not None:
@@ -78,12 +85,36 @@ def as_bytes(event: Event) -> bytes:
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.sequence, event.kind.encode(), event.data)
 
 
+class _Viewer:
+    """What waits to be sent to one viewer: a bounded queue. Who is too far behind is told to look anew."""
+
+    def __init__(self) -> None:
+        self._waiting: asyncio.Queue[Event] = asyncio.Queue(WAITING_MOST)
+        self._missed = False
+
+    def put(self, event: Event) -> None:
+        """Add an event; where there is no room the oldest goes, and the viewer will be told so."""
+        if self._waiting.full():
+            self._waiting.get_nowait()
+            self._missed = True
+        self._waiting.put_nowait(event)
+
+    async def next(self) -> Event:
+        """The next event, once there is one."""
+        return await self._waiting.get()
+
+    def reset(self) -> bytes:
+        """What is sent before an event to one who missed some: the map is to be loaded anew."""
+        missed, self._missed = self._missed, False
+        return RESET if missed else b""
+
+
 async def _stream(web: Web, job: UUID, request: Request, begun: list[bytes]) -> AsyncIterator[bytes]:
     loop = asyncio.get_running_loop()
-    waiting: asyncio.Queue[Event] = asyncio.Queue(WAITING_MOST)
+    viewer = _Viewer()
 
     def tell(event: Event) -> None:
-        loop.call_soon_threadsafe(_put, waiting, event)
+        loop.call_soon_threadsafe(viewer.put, event)
 
     yield b"retry: 2000\n\n"
     for data in begun:
@@ -94,21 +125,15 @@ async def _stream(web: Web, job: UUID, request: Request, begun: list[bytes]) -> 
     try:
         while not await request.is_disconnected():
             try:
-                event = await asyncio.wait_for(waiting.get(), PING_S)
+                event = await asyncio.wait_for(viewer.next(), PING_S)
             except TimeoutError:
                 yield b": ping\n\n"
                 continue
-            yield as_bytes(event)
+            yield viewer.reset() + as_bytes(event)
             if event.kind == "end":
                 return
     finally:
         web.hub.leave(job, tell)
-
-
-def _put(waiting: asyncio.Queue[Event], event: Event) -> None:
-    if waiting.full():
-        waiting.get_nowait()  # all but the map is told anew by every event, and a viewer loads the map anew at the end
-    waiting.put_nowait(event)
 
 
 __all__ = ["Problem", "router"]

@@ -18,6 +18,7 @@ from octavo.web.api.tasks import attempt_rows, task_detail
 from octavo.web.pages.asked import Sees
 from octavo.web.pages.picture import COLOURS, columns_for, picture, scale_of
 from octavo.web.pages.render import render
+from octavo.web.pages.words import SIGNS
 from octavo.web.problems import of_status
 from octavo.web.state import Web
 from pipeline import canonical
@@ -101,6 +102,7 @@ def _map(rows: Repositories, job_id: UUID, step: str | None) -> dict[str, Json] 
         "scale": scale_of(columns_for(found["cells"])),
         "legend": [(codes[code], counts[code], COLOURS[code]) for code in range(1, len(codes)) if counts[code]],
         "bins": _bins(found) if found["cells"] else [],
+        "words": canonical.dumps({code: SIGNS[code][1] for code in codes}).decode(),
         "colours": canonical.dumps([list(colour) for colour in COLOURS]).decode(),
     }
 

@@ -38,9 +38,9 @@ def fold(
         found = None if node is None else tree.node(output, plan, node, after=after, limit=PAGE + 1)
         items = found.pop("children") if found else tree.roots(output, plan, after=after, limit=PAGE + 1)
         sentences = named_sentences(output, plan, node) if node else []
-        path = tree.path(output, plan, node) if node else []
+        above = tree.path(output, plan, node) if node else []
         task = tree.task_of(output, plan, node) if node else None
     onward = web.cursors.make(request, [items[PAGE - 1]["item"]]) if len(items) > PAGE else None
     values = {"job": output.view.context.job, "step": plan.name, "node": found, "items": items[:PAGE], "onward": onward}
-    values |= {"sentences": sentences, "path": path, "named": step, "task": task}
+    values |= {"sentences": sentences, "above": above, "named": step, "task": task}
     return render(request, "fold.html", values | {"title": output.documents[0][1]})

@@ -40,6 +40,7 @@
       this.cells = Number(data.cells);
       this.total = Number(data.total);
       this.colours = JSON.parse(data.colours);
+      this.words = JSON.parse(data.words);
       this.at = -1;
       this.codes = new Uint8Array(this.cells);
       this.canvas = document.createElement("canvas");
@@ -62,7 +63,7 @@
       if (!answer.ok) return false;
       const found = await answer.json();
       if (found.cells !== this.cells) return false;
-      this.names = found.codes;
+      this.names = found.codes.map((code) => this.words[code] || code);
       this.codes.fill(0);
       this.apply(found.runs);
       return true;

@@ -181,8 +181,8 @@ def test_what_is_not_there_is_404_as_a_problem(site: Site) -> None:
     client = site.client()
     paths = [path for path in site.app.openapi()["paths"] if "{" in path]
     for path in paths:
-        filled = path.replace("{task}", "999999999")
-        for name in ("document", "job", "chunk", "operation", "upload", "token"):
+        filled = path.replace("{task}", "999999999").replace("{view}", "none").replace("{node}", "9-9")
+        for name in ("document", "job", "chunk", "operation", "upload", "token", "trace"):
             filled = filled.replace("{" + name + "}", NOBODY)
         if "get" in site.app.openapi()["paths"][path]:
             assert problem(client.get(filled), 404)["detail"], path
@@ -344,7 +344,7 @@ def test_why_a_job_waits_is_said_for_every_reason(site: Site) -> None:
     from workers import control
 
     control.unpause(site.lab.database, str(job.id))
-    assert "no worker is running" in site.get(f"/v1/jobs/{job.id}")["because"]
+    assert "no worker is alive" in site.get(f"/v1/jobs/{job.id}")["because"]
 
 
 def test_the_map_shows_every_chunk_and_a_hole_never_vanishes(

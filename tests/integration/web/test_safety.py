@@ -81,7 +81,9 @@ def test_a_get_changes_nothing(novel_site: Site) -> None:
 def _routes(site: Site) -> list[tuple[str, str]]:
     found = []
     for path, methods in site.app.openapi()["paths"].items():
-        filled = re.sub(r"\{\w+\}", "01900000-0000-7000-8000-000000000000", path.replace("{task}", "1"))
+        filled = re.sub(
+            r"\{\w+\}", "01900000-0000-7000-8000-000000000000", path.replace("{task}", "1").replace("{view}", "v")
+        )
         found += [(method.upper(), filled) for method in methods]
     return found
 
@@ -95,7 +97,19 @@ def test_no_part_of_the_api_answers_without_a_token(site: Site) -> None:
         assert problem(answer, 401)["type"] == "urn:octavo:no-token"
 
 
-PAGES = ["/", "/documents", "/jobs", "/holes", "/cost", "/workers", "/settings", "/tasks/1"]
+PAGES = [
+    "/",
+    "/documents",
+    "/jobs",
+    "/holes",
+    "/views",
+    "/search",
+    "/traces",
+    "/cost",
+    "/workers",
+    "/settings",
+    "/tasks/1",
+]
 
 
 @pytest.mark.parametrize("path", PAGES)

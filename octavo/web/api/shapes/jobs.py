@@ -96,7 +96,7 @@ class ChunkMap(BaseModel):
     total: int
     cells: int
     codes: list[str]
-    runs: list[tuple[int, int, int]]
+    runs: list[Annotated[list[int], Field(min_length=3, max_length=3)]]
 
 
 class Output(Page[Any]):
