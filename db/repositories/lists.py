@@ -444,6 +444,24 @@ class ListRepository:
         row = self._connection.execute(query).one()
         return int(row[0]), int(row[1]), int(row[2])
 
+    def wasted(self, step_ids: Sequence[int]) -> tuple[int, int, int]:
+        """(tries, tokens, millionths of the currency) of the tries of these steps that failed and used something."""
+        query = (
+            select(
+                func.count(),
+                func.coalesce(func.sum(AttemptRow.tokens_in + AttemptRow.tokens_out), 0),
+                func.coalesce(func.sum(AttemptRow.cost_micros), 0),
+            )
+            .join_from(AttemptRow, TaskRow, AttemptRow.task_id == TaskRow.id)
+            .where(
+                TaskRow.step_id.in_(step_ids),
+                AttemptRow.outcome != "done",
+                AttemptRow.tokens_in + AttemptRow.tokens_out > 0,
+            )
+        )
+        row = self._connection.execute(query).one()
+        return int(row[0]), int(row[1]), int(row[2])
+
     def result(self, key: bytes) -> dict[str, Json] | None:
         """What the memo says about a key, without the output."""
         columns = ("op", "model", "output_size", "tokens_in", "tokens_out", "cost_micros", "latency_ms", "created_at")

@@ -66,7 +66,9 @@ def _waits_for_equals(rows: Repositories, found: JobProgress) -> int:
     """How many tasks wait for an equal one, where no other task of the job is open."""
     counts = rows.tasks.counts([item.step.id for item in found.steps])
     waiting = sum(states.get(TaskState.WAITING_KEY, 0) for states in counts.values())
-    others = sum(states.get(state, 0) for states in counts.values() for state in (TaskState.READY, TaskState.DISPATCHED))
+    others = sum(
+        states.get(state, 0) for states in counts.values() for state in (TaskState.READY, TaskState.DISPATCHED)
+    )
     return 0 if others else waiting
 
 

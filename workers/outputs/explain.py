@@ -50,14 +50,14 @@ class _Made:
         return self.shown.digest() if self.shown else None
 
 
-def explain_chunk(database: Database, ops: Registry, text: str) -> dict[str, Json]:
-    """Why each map of the latest job over a chunk hit or missed, and the nodes above it (docs/outputs.md).
+def explain_chunk(database: Database, ops: Registry, text: str, *, job: UUID | None = None) -> dict[str, Json]:
+    """Why each map of a job over a chunk hit or missed, and the nodes above it (docs/outputs.md).
 
-    `text` is a chunk's id, or BOOK:ORDINAL. Raises NotFoundError.
+    `text` is a chunk's id, or BOOK:ORDINAL; `job` the one that is explained (None: the latest). Raises NotFoundError.
     """
     with database.read() as rows:
         document, logical_id = _chunk(rows, text)
-        jobs = rows.jobs.over(document.id, JOBS)
+        jobs = _until(rows, rows.jobs.over(document.id, JOBS), job)
     seen = [found for job in jobs if (found := _seen(database, ops, job, document, logical_id))]
     if not seen:
         raise NotFoundError(f"No job has worked on chunk {text}", hint="octavo run BOOK begins one")
@@ -72,6 +72,14 @@ def explain_chunk(database: Database, ops: Registry, text: str) -> dict[str, Jso
             "steps": [_explain(rows, plan, seen) for plan in maps],
             "above": above(rows, now.context, now.ordinal),
         }
+
+
+def _until(rows: Repositories, jobs: list[Job], last: UUID | None) -> list[Job]:
+    """Those of the jobs, newest first, that are not newer than `last`; that one itself where it is older than all."""
+    if last is None:
+        return jobs
+    asked = rows.jobs.get(last)
+    return [job for job in jobs if job.id <= last] or ([asked] if asked else [])
 
 
 def _chunk(rows: Repositories, text: str) -> tuple[Document, UUID]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
@@ -14,24 +13,20 @@ from octavo.web.access import Parts
 from octavo.web.api.jobs import job_row, rows_of
 from octavo.web.api.paging import Id, key_of
 from octavo.web.api.shapes import BIGGEST, JobWord, TaskWord
-from octavo.web.api.tasks import attempt_rows, task_detail
 from octavo.web.pages.asked import Sees
 from octavo.web.pages.picture import COLOURS, columns_for, picture, scale_of
 from octavo.web.pages.render import render
 from octavo.web.pages.words import SIGNS
 from octavo.web.problems import of_status
-from octavo.web.state import Web
 from pipeline import canonical
-from pipeline.errors import NotFoundError, OctavoError
+from pipeline.errors import NotFoundError
 from pipeline.ops.values import Json
 from workers.faces import holes, jobs
-from workers.outputs.explain import explain_chunk
 
 router = APIRouter()
 
 PAGE = 50
 BINS = 100
-SHOWN_OUTPUT = 20_000  # characters of a task's output on its page
 Step = Annotated[str | None, Query(max_length=200)]
 
 
@@ -233,6 +228,7 @@ def one_step(request: Request, job_id: UUID, position: Id, web: Parts, _: Sees) 
             "latency": _percentiles([item[0] for item in sample]),
             "tokens": _percentiles(sorted(item[1] + item[2] for item in sample)),
             "saved": rows.lists.saved(ids) if ids else (0, 0, 0),
+            "wasted": rows.lists.wasted(ids) if ids else (0, 0, 0),
             "groups": [group for group in holes.groups(rows, job_ids=[job_id]) if group["step"] == nodes[0]["step"]],
         }
     return render(request, "step.html", values)
@@ -242,45 +238,3 @@ def _percentiles(values: list[int]) -> dict[str, int] | None:
     if not values:
         return None
     return {f"p{part}": values[min(len(values) - 1, len(values) * part // 100)] for part in (50, 90, 99)}
-
-
-@router.get("/tasks/{task_id}")
-def task(request: Request, task_id: Id, web: Parts, _: Sees, why: Annotated[bool, Query()] = False) -> Response:
-    """One task: its chunk, what was made of it, every try, and why it was a hit or a miss."""
-    with web.runtime.database.read() as rows:
-        row = task_detail(web, rows, task_id)
-        values: dict[str, Any] = {
-            "task": row,
-            "job": job_row(web, rows, UUID(row["job"])),
-            "attempts": attempt_rows(rows, task_id, after=0, limit=50),
-            "text": _text(rows, row),
-            "output": _output(row["output"]),
-        }
-    return render(request, "task.html", values | {"why": _why(web, row) if why else None})
-
-
-def _text(rows: Repositories, row: dict[str, Json]) -> str | None:
-    place = row["place"]
-    if place is None:
-        return None
-    found = rows.chunks.by_logical_id(UUID(place["chunk"]))
-    texts = rows.contents.texts([chunk.content_sha256 for _, _, chunk in found[:1]])
-    return next(iter(texts.values()), None)
-
-
-def _output(value: Json) -> str | None:
-    if value is None:
-        return None
-    text = json.dumps(value, ensure_ascii=False, indent=2)
-    return text if len(text) <= SHOWN_OUTPUT else text[:SHOWN_OUTPUT] + "\n…"
-
-
-def _why(web: Web, row: dict[str, Json]) -> dict[str, Json]:
-    """Field by field, why the key of the chunk was new or known."""
-    if row["place"] is None:
-        return {"steps": [], "says": "This is a node of a reduce: its key is made of its children's outputs."}
-    try:
-        found = explain_chunk(web.runtime.database, web.runtime.ops, row["place"]["chunk"])
-    except OctavoError as error:
-        return {"steps": [], "says": error.message}
-    return {"steps": found["steps"], "says": None}

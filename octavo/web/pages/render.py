@@ -9,7 +9,7 @@ from functools import cache
 from importlib import resources
 from importlib.metadata import version
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 from fastapi import Request
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -67,6 +67,8 @@ def _environment() -> Environment:
     made.filters |= {
         "book": book,
         "shown": shown,
+        "uri": unquote,
+        "json": lambda value: json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value,
         "pretty": lambda value: shown(json.dumps(value, ensure_ascii=False, indent=2)),
         "number": words.number,
         "money": words.money,

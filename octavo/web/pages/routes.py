@@ -17,6 +17,7 @@ from octavo.web.pages import (
     reference,
     repair,
     settings,
+    tasks,
     tree,
     views,
 )
@@ -24,7 +25,7 @@ from octavo.web.pages.render import error_page, statics
 from octavo.web.problems import of_status
 
 router = APIRouter()
-for part in (enter, home, library, entities, reader, jobs, tree, repair, views, evidence, settings, reference):
+for part in (enter, home, library, entities, reader, jobs, tasks, tree, repair, views, evidence, settings, reference):
     router.include_router(part.router)
 
 

@@ -38,7 +38,7 @@ SIGNS: Final = {
 
 def number(value: float | None) -> str:
     """A whole number with thin spaces between thousands."""
-    return "–" if value is None else f"{int(value):,}".replace(",", " ")
+    return "–" if value is None else f"{int(value):,}".replace(",", "\u202f")
 
 
 def money(micros: int | None) -> str:

@@ -3,7 +3,7 @@
 (() => {
   const one = (what, within = document) => within.querySelector(what);
   const all = (what, within = document) => [...within.querySelectorAll(what)];
-  const thin = (value) => String(Math.trunc(value)).replace(/\B(?=(\d{3})+$)/g, "\u2009");
+  const thin = (value) => String(Math.trunc(value)).replace(/\B(?=(\d{3})+$)/g, "\u202f");
   const money = (micros) => (!micros ? "0" : micros >= 1e6 ? (micros / 1e6).toFixed(2) : (micros / 1e6).toFixed(4));
   const put = (node, text) => { if (node && node.textContent !== text) node.textContent = text; };
 
@@ -151,7 +151,8 @@
       if (last !== null && last !== shape) again(["standing", "step-table", "onward"]);
       if (performance.now() - stale > 3000) { stale = performance.now(); again(["hole-groups", "legend"]); }
       last = shape;
-      if (event.type === "end") { events.close(); setTimeout(() => location.reload(), 400); }
+      // No reload: it would take somebody back who has just followed a link.
+      if (event.type === "end") { events.close(); setTimeout(() => again(["job"]).then(mapOf), 400); }
     };
     events.addEventListener("progress", tell);
     events.addEventListener("end", tell);

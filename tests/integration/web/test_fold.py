@@ -47,7 +47,7 @@ def test_the_page_of_a_fold_leads_down_to_the_lines(novel_site: Site) -> None:
     browser = novel_site.browser()
     page = browser.get(f"/jobs/{job}/fold").text
     for _ in range(10):
-        found = re.search(r'<h3><a href="(/jobs/[^"]+/fold\?node=[^"]+)"', page)
+        found = re.search(r'<h[23]><a href="(/jobs/[^"]+/fold\?node=[^"]+)"', page)
         if found is None:
             break
         page = browser.get(found[1].replace("&amp;", "&")).text

@@ -1,0 +1,1 @@
+"""What the pages and the HTTP API cost at scale."""
