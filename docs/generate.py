@@ -28,6 +28,16 @@ INTRODUCTION = """Results go to stdout, progress and errors to stderr. With `--j
 ([its shapes](outputs.md)). Progress is bars on a terminal and plain lines elsewhere; `NO_COLOR` is honoured.
 Errors are lines that begin with `error:`, `cause:` and `hint:`; `octavo --debug COMMAND` shows where one came from.
 """
+API_HEAD = """# The HTTP API
+
+Made from [openapi.json](openapi.json) by docs/generate.py; a running server shows the same at `/docs`.
+
+Show a token with every request: `Authorization: Bearer oct_…` (`octavo token add NAME --scope read`, `run` or `admin`;
+each may what those before it may). Lists give `items` and `next_cursor`; send it back as `cursor` for the next part,
+with the same filters. `limit` is 50, at most 500. A parameter that is given twice means either value, different ones
+mean both, an unknown one is refused (422). What spends needs an `Idempotency-Key`: the same again is done once, another
+request under it is 422. Errors are problem details (RFC 9457) with `detail` and often `hint`; 429 and 503 say
+`Retry-After`. Money is in millionths of the profile's currency. What is there is only added to."""
 EXITS = {
     Exit.OK: "done",
     Exit.ERROR: "an error: it is told on stderr in lines that begin with `error:`, `cause:` and `hint:`",
@@ -276,7 +286,69 @@ def api() -> str:
     return json.dumps(described(), indent=1, ensure_ascii=False) + "\n"
 
 
-PAGES = {"cli.md": cli, "guide.md": guide, "models.md": models, "openapi.json": api}
+def reference() -> str:
+    """The text of docs/api.md: the API, action by action, and the shapes it takes and gives."""
+    made = described()
+    parts = [API_HEAD]
+    by_tag: dict[str, list[str]] = {}
+    for path, methods in made["paths"].items():
+        for method, action in methods.items():
+            by_tag.setdefault(action["tags"][0], []).append(_action(method.upper(), path, action))
+    for tag, actions in by_tag.items():
+        parts += [f"## {tag.capitalize()}", *actions]
+    parts += ["## Shapes", *(_shape(name, shape) for name, shape in sorted(made["components"]["schemas"].items()))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _action(method: str, path: str, action: dict[str, Any]) -> str:
+    lines = [f"### `{method} {path}`", "", action.get("description", "").strip()]
+    rows = [
+        f"| `{item['name']}` | {item['in']}{', needed' if item.get('required') else ''} | "
+        f"{_kind(item.get('schema', {}))} | {item.get('description', '')} |"
+        for item in action.get("parameters", ())
+    ]
+    if rows:
+        lines += ["", "| parameter | in | value | meaning |", "|---|---|---|---|", *rows]
+    body = action.get("requestBody", {}).get("content", {})
+    takes = [_kind(item.get("schema", {})) for item in body.values()]
+    gives = [
+        f"{status} {' '.join(_kind(item.get('schema', {})) for item in answer.get('content', {}).values())}".strip()
+        for status, answer in action["responses"].items()
+        if status[0] == "2"
+    ]
+    lines += ["", f"{'Takes ' + ', '.join(takes) + '. ' if takes else ''}Gives {', '.join(gives)}."]
+    return "\n".join(lines)
+
+
+def _kind(schema: dict[str, Any]) -> str:
+    """What a value may be, in words, with links to shapes."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower().replace('_', '_')})"
+    if "anyOf" in schema:
+        return " or ".join(dict.fromkeys(_kind(item) for item in schema["anyOf"] if item.get("type") != "null"))
+    if "allOf" in schema:
+        return _kind(schema["allOf"][0])
+    if "enum" in schema or "const" in schema:
+        return ", ".join(f"`{value}`" for value in schema.get("enum", [schema.get("const")]))
+    if schema.get("type") == "array":
+        return f"list of {_kind(schema.get('items', {}))}"
+    known = {"integer": "whole number", "boolean": "true or false", "object": "object", "string": "text"}
+    return known.get(str(schema.get("type")), str(schema.get("type") or "any")) + (
+        f" ({schema['format']})" if schema.get("format") in ("uuid", "date-time", "date") else ""
+    )
+
+
+def _shape(name: str, shape: dict[str, Any]) -> str:
+    rows = [
+        f"| `{field}` | {_kind(inner)} | {inner.get('description', '')} |"
+        for field, inner in shape.get("properties", {}).items()
+    ]
+    said = shape.get("description", "").strip()
+    return "\n".join([f"### {name}", "", said, "", "| field | value | meaning |", "|---|---|---|", *rows])
+
+
+PAGES = {"api.md": reference, "cli.md": cli, "guide.md": guide, "models.md": models, "openapi.json": api}
 
 if __name__ == "__main__":
     for name, made in PAGES.items():

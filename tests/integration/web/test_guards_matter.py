@@ -90,7 +90,7 @@ GUARDS: list[tuple[str, Callable[[], Any], Callable[..., None], dict[str, Any]]]
     ),
     (
         "hashes in place of secrets",
-        lambda: without(tokens, "digest", lambda secret: secret.encode()[-32:]),
+        lambda: without(tokens, "digest", lambda secret: secret.encode()),
         test_safety.test_secrets_are_stored_hashed_only,
         {},
     ),
@@ -125,7 +125,7 @@ GUARDS: list[tuple[str, Callable[[], Any], Callable[..., None], dict[str, Any]]]
             test_safety.test_paths_that_could_be_read_in_two_ways_are_refused,
             {"path": path},
         )
-        for path in ("/static/x/../app.css", "/static/x/%2e%2e/app.css")
+        for path in test_safety.ODD
     ),
     (
         "plain names of uploads",

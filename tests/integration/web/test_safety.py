@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -190,18 +193,25 @@ def test_secrets_are_stored_hashed_only(site: Site) -> None:
     assert token.encode() not in stored + (wal.read_bytes() if wal.exists() else b"")
 
 
+POLICIES = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+
 def test_every_answer_carries_the_policy(novel_site: Site) -> None:
     job = novel_site.get("/v1/jobs")["items"][0]["id"]
     browser = novel_site.browser()
     for path in [*PAGES, f"/jobs/{job}/read", f"/jobs/{job}/map.png", "/v1/jobs", "/nowhere", "/enter", "/docs"]:
         headers = browser.get(path).headers
-        for name, value in guards.HEADERS.items():
+        for name, value in POLICIES.items():
             assert headers[name] == value, (path, name)
         assert headers["cache-control"] == "no-store"
         assert "access-control-allow-origin" not in headers
-    assert "script-src 'self'" in guards.POLICY
-    assert "unsafe" not in guards.POLICY
-    assert "default-src 'none'" in guards.POLICY
 
 
 def test_no_page_needs_what_the_policy_forbids(novel_site: Site) -> None:
@@ -302,11 +312,29 @@ ODD = [
 ]
 
 
+async def raw(site: Site, path: str) -> int:
+    """The status of a path that is sent as it stands: clients tidy paths up, an attacker does not."""
+    sent: list[dict[str, Any]] = []
+    headers = {"host": "127.0.0.1:8321", "authorization": f"Bearer {site.token('read')}"}
+    scope = {
+        "type": "http", "http_version": "1.1", "method": "GET", "scheme": "http", "query_string": b"",
+        "path": unquote(path), "raw_path": path.encode(), "root_path": "", "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 8321), "headers": [(n.encode(), v.encode()) for n, v in headers.items()],
+    }  # fmt: skip
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await site.app(scope, receive, send)
+    return int(sent[0]["status"])
+
+
 @pytest.mark.parametrize("path", ODD)
 def test_paths_that_could_be_read_in_two_ways_are_refused(site: Site, path: str) -> None:
-    answer = site.client().get(path)
-    assert answer.status_code in (400, 404)
-    assert "body" not in answer.text.split("}", 1)[1]
+    assert asyncio.run(raw(site, path)) == 400
 
 
 @pytest.mark.parametrize(
