@@ -1,8 +1,8 @@
-"""Takes the pictures of docs/operations.md from a real run: `octavo up`, a job over the samples, Flower in Chromium.
+"""Takes the pictures of the documentation from a real run: `octavo up`, jobs over a sample, the pages and Flower.
 
     python docs/screenshots.py [--chromium PROGRAM]
 
-Needs the extras `local` and `flower`, and a Chromium. The pictures go to docs/pictures.
+Needs the extras `local`, `flower`, `web` and `test`, and a Chromium. The pictures go to docs/pictures.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from workers.supervise.broker import free_ports
 from workers.supervise.flower import PASSWORD_FILE, USER
@@ -29,22 +30,45 @@ ROOT = Path(__file__).parent.parent
 PICTURES = ROOT / "docs" / "pictures"
 OCTAVO = (sys.executable, "-c", "from octavo.cli.main import main; main()")
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
-START_S = 120.0
-SETTLE_MS = 8_000  # of the page's own clock: its tables come by a request of their own
+START_S = 240.0
+RUN_S = 600.0
+PAGE_S = 120.0
+SETTLE_MS = 1500
+
+
+OP = """import octavo
+
+
+@octavo.map_op(version="1")
+def read(text: str) -> object:
+    \"\"\"A chunk's words, but for those that a tired scribe can not make out.\"\"\"
+    if "lens" in text or "Kittiwake" in text:
+        raise octavo.PermanentError(f"the scribe could not read the hand, at letter {len(text) // 2}")
+    return {"words": len(text.split())}
+"""
+PIPELINE = """name = "reading"
+[[step]]
+name = "read"
+kind = "map"
+op = "read"
+attempts = 1
+"""
 
 
 @contextmanager
-def running(state: Path, port: int) -> Iterator[dict[str, str]]:
+def running(state: Path, flower: int, web: int) -> Iterator[dict[str, str]]:
     """`octavo up`; gives the environment in which commands reach it."""
-    command = [*OCTAVO, "up", "--workers", "2", "--slots", "4", "--flower-port", str(port), "--state", str(state)]
+    command = [*OCTAVO, "up", "--workers", "2", "--slots", "4", "--state", str(state), "--ops", "scribe"]
+    command += ["--flower-port", str(flower), "--web-port", str(web)]
+    environ = os.environ | {"PYTHONPATH": str(state.parent)}
     with (state.parent / "up.log").open("wb") as log:
-        up = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, start_new_session=True)
+        up = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=log, stderr=log, start_new_session=True)
         try:
             wait_for(state / "up.env")
-            yield environment(state / "up.env")
+            yield environment(state / "up.env") | {"PYTHONPATH": str(state.parent), "OCTAVO_OPS": "scribe"}
         finally:
             up.send_signal(signal.SIGINT)
-            up.wait(timeout=60)
+            up.wait(timeout=START_S)
 
 
 def wait_for(path: Path) -> None:
@@ -63,53 +87,120 @@ def environment(file: Path) -> dict[str, str]:
 
 
 def run_jobs(environ: Mapping[str, str]) -> None:
-    """A job over a sample."""
-    book = ROOT / "samples" / "the-lamp-at-grey-skerry.txt"
-    command = [*OCTAVO, "run", str(book), "--pipeline", "glossary", "--limit", "300", "--json"]
-    subprocess.run(command, cwd=ROOT, env=dict(environ), check=True, stdout=subprocess.DEVNULL, timeout=600)
+    """Jobs over a sample: a glossary, a summary, an answer, and one in which a reader of ours fails now and then."""
+    book = str(ROOT / "samples" / "the-lamp-at-grey-skerry.txt")
+    for words in (
+        ["run", book, "--pipeline", "glossary", "--limit", "300"],
+        ["run", book, "--pipeline", "summary", "--limit", "300"],
+        ["run", book, "--pipeline", "reading.toml", "--limit", "40"],
+        ["view", "add", "names", "--pipeline", "glossary", "--documents", book],
+        ["sweep", "names"],
+    ):
+        folder = Path(environ["PYTHONPATH"])
+        done = subprocess.run(
+            [*OCTAVO, *words], cwd=folder, env=dict(environ), stdout=subprocess.DEVNULL, timeout=RUN_S
+        )
+        if done.returncode not in (0, 3):
+            raise SystemExit(f"octavo {' '.join(words)} ended with {done.returncode}")
+
+
+def scribe(folder: Path) -> None:
+    """An op that fails on some chunks, and its pipeline."""
+    (folder / "scribe.py").write_text(OP)
+    (folder / "reading.toml").write_text(PIPELINE)
 
 
 def a_task(address: str, password: str) -> str:
     """The id of a task that Flower knows."""
-    request = urllib.request.Request(f"http://{address}/api/tasks?limit=50")
+    request = urllib.request.Request(f"http://{address}/api/tasks?limit=200")
     request.add_header("Authorization", "Basic " + base64.b64encode(f"{USER}:{password}".encode()).decode())
-    with urllib.request.urlopen(request, timeout=20) as answer:
+    with urllib.request.urlopen(request, timeout=PAGE_S) as answer:
         tasks: dict[str, dict[str, str]] = json.load(answer)
     return next(name for name, task in tasks.items() if "chunk" in (task.get("args") or ""))
 
 
-def picture(chromium: str, url: str, name: str, height: int) -> None:
-    """Show a page and keep what is seen."""
-    with tempfile.TemporaryDirectory() as profile:
-        command = [
-            chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-            f"--user-data-dir={profile}", f"--window-size=1180,{height}", f"--virtual-time-budget={SETTLE_MS}",
-            f"--screenshot={PICTURES / name}", url,
-        ]  # fmt: skip
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120)
-    print(f"{PICTURES / name}: {(PICTURES / name).stat().st_size // 1000} kB")
+class Camera:
+    """A browser that waits for what is to be seen, however slow the machine is."""
+
+    def __init__(self, browser: Any, **options: Any) -> None:
+        self._context = browser.new_context(viewport={"width": 1180, "height": 700}, **options)
+        self.page = self._context.new_page()
+        self.page.set_default_timeout(PAGE_S * 1000)
+
+    def take(self, url: str, shown: str, name: str, height: int) -> None:
+        """Open a page, wait until something is shown, keep what is seen."""
+        self.page.set_viewport_size({"width": 1180, "height": height})
+        self.page.goto(url)
+        self.page.locator(shown).first.wait_for(state="attached")
+        self.keep(name)
+
+    def keep(self, name: str) -> None:
+        """Keep what is seen."""
+        self.page.screenshot(path=PICTURES / name, animations="disabled")
+        print(f"{PICTURES / name}: {(PICTURES / name).stat().st_size // 1000} kB")
+
+    def close(self) -> None:
+        """End."""
+        self._context.close()
+
+
+def take_flower(browser: Any, address: str, password: str) -> None:
+    """Pictures of Flower."""
+    camera = Camera(browser, http_credentials={"username": USER, "password": password})
+    base = f"http://{address}"
+    camera.take(f"{base}/", "#workers-table tbody tr", "flower-workers.png", 420)
+    camera.take(f"{base}/tasks", "#tasks-table tbody tr td:nth-child(2)", "flower-tasks.png", 620)
+    camera.take(f"{base}/task/{a_task(address, password)}", "table", "flower-task.png", 620)
+    camera.close()
+
+
+def take_pages(browser: Any, address: str, token: str) -> None:
+    """Pictures of the pages, as a person goes through them."""
+    camera = Camera(browser)
+    page, base = camera.page, f"http://{address}"
+    page.goto(f"{base}/enter")
+    page.fill("#secret", token)
+    page.click("main button")
+    page.wait_for_url(f"{base}/")
+    camera.take(f"{base}/", "#live table", "home.png", 760)
+    page.goto(f"{base}/jobs")
+    page.click("tbody th a >> text=reading")
+    page.locator("#map-canvas").wait_for()
+    page.set_viewport_size({"width": 1180, "height": 1250})
+    camera.keep("job.png")
+    page.goto(f"{base}/jobs")
+    page.click("tbody th a >> text=summary")
+    page.click("text=Read the result beside the book")
+    page.set_viewport_size({"width": 1180, "height": 720})
+    page.locator("#result a.cite").nth(2).click()
+    page.locator("#source mark").first.wait_for()
+    page.wait_for_timeout(SETTLE_MS)  # it scrolls to the marked lines
+    camera.keep("reader.png")
+    camera.take(f"{base}/holes", ".groups .card", "holes.png", 420)
+    camera.take(f"{base}/views/names", ".figures", "view.png", 620)
+    camera.take(f"{base}/search?q=lamp", "mark", "search.png", 620)
+    camera.close()
 
 
 def main() -> None:
     """Take them."""
+    from playwright.sync_api import sync_playwright
+
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     found = next((path for name in CHROMIUM if (path := shutil.which(name))), None)
     parser.add_argument("--chromium", default=found)
     chromium = parser.parse_args().chromium
-    if chromium is None:
-        raise SystemExit("There is no Chromium: name one with --chromium")
     PICTURES.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="octavo-pictures-") as name:
+    with tempfile.TemporaryDirectory(prefix="octavo-pictures-") as name, sync_playwright() as playwright:
         os.chmod(name, 0o755)  # noqa: PTH101  # where this is root, PostgreSQL runs as an ordinary user
-        state, port = Path(name) / "state", free_ports(1)[0]
-        with running(state, port) as environ:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        scribe(Path(name))
+        state, (flower, web) = Path(name) / "state", free_ports(2)
+        with running(state, flower, web) as environ:
             run_jobs(environ)
-            password = (state / PASSWORD_FILE).read_text().strip()
-            address = f"127.0.0.1:{port}"
-            page = f"http://{USER}:{password}@{address}"
-            picture(chromium, f"{page}/", "flower-workers.png", 420)
-            picture(chromium, f"{page}/tasks", "flower-tasks.png", 620)
-            picture(chromium, f"{page}/task/{a_task(address, password)}", "flower-task.png", 620)
+            take_pages(browser, f"127.0.0.1:{web}", (state / "web.token").read_text().strip())
+            take_flower(browser, f"127.0.0.1:{flower}", (state / PASSWORD_FILE).read_text().strip())
+        browser.close()
 
 
 if __name__ == "__main__":

@@ -106,7 +106,7 @@ def _listen(address: str, port: int) -> socket.socket:
         raise UsageError(
             f"Port {port} on {address} can not be had: {error.strerror}", hint="name another with --port"
         ) from error
-    listener.listen()  # from here on who comes waits, and is not refused: the address is told before the server is ready
+    listener.listen()  # the address is told before the server is ready: who comes meanwhile waits, and is not refused
     listener.set_inheritable(False)
     return listener
 

@@ -8,13 +8,58 @@ from uuid import UUID
 
 from db.values import Job
 from pipeline.errors import NotFoundError, UsageError
+from pipeline.ops.registry import Registry
 from pipeline.ops.values import Json
 from pipeline.spec import PipelineSpec
+from workers.faces.views import get_view
+from workers.fresh.sources import bring, look
+from workers.fresh.sweep import asked, tokenizer_of
 from workers.ingest.find import Found, printable
 from workers.ingest.ingest import Ingested, as_it_stands, ingest
 from workers.planning.jobs import begin_job
 from workers.planning.plan import resolve
+from workers.planning.preview import preview, whole
 from workers.runtime import Runtime
+
+
+def plan_over(runtime: Runtime, spec: PipelineSpec, documents: Sequence[UUID]) -> dict[str, Json]:
+    """What a job over documents would find in the memo, call and cost: `{steps, total}`. Nothing is asked.
+
+    Raises NotFoundError, PipelineError.
+    """
+    return _planned(runtime, spec, _cut(runtime, spec, documents), runtime.settings.model, runtime.ops)
+
+
+def plan_view(runtime: Runtime, name: str) -> dict[str, Json]:
+    """What the next refresh of a view would cost, changed sources brought in: `{steps, total, view, troubles}`."""
+    with runtime.database.read() as rows:
+        view = get_view(rows, name)
+    wants = asked(runtime, view)
+    cutting = runtime.cutting(wants.spec.grain, tokenizer_of(view, runtime.settings))
+    brought = bring(runtime.database, look(view.selectors, runtime.spool), cutting, encoding=wants.encoding)
+    if not brought.documents:
+        raise UsageError("; ".join(brought.troubles) or "none of its documents is there")
+    planned = _planned(runtime, wants.spec, brought.documents, wants.model, wants.ops)
+    return planned | {"view": name, "troubles": list(brought.troubles)}
+
+
+def _planned(
+    runtime: Runtime, spec: PipelineSpec, found: Sequence[Ingested], model: str, ops: Registry
+) -> dict[str, Json]:
+    steps = preview(runtime.database, spec, list(found), ops=ops, models=runtime, model=model)
+    return {"pipeline": spec.name, "steps": [step.row() for step in steps], "total": whole(steps)}
+
+
+def _cut(runtime: Runtime, spec: PipelineSpec, documents: Sequence[UUID]) -> list[Ingested]:
+    cutting = runtime.cutting(spec.grain)
+    found: list[Ingested] = []
+    for document_id in documents:
+        with runtime.database.read() as rows:
+            document = rows.documents.get(document_id)
+        if document is None:
+            raise NotFoundError(f"There is no document {document_id}")
+        found.append(as_it_stands(runtime.database, document, cutting))
+    return found
 
 
 def begin_over(runtime: Runtime, spec: PipelineSpec, documents: Sequence[UUID]) -> tuple[Job, bool]:
@@ -25,15 +70,7 @@ def begin_over(runtime: Runtime, spec: PipelineSpec, documents: Sequence[UUID]) 
     if not documents:
         raise UsageError("No document is named", hint="give the ids of one or more")
     resolve(spec, runtime.ops, runtime, runtime.settings.model)  # what is wrong is told before anything is cut
-    cutting = runtime.cutting(spec.grain)
-    found: list[Ingested] = []
-    for document_id in documents:
-        with runtime.database.read() as rows:
-            document = rows.documents.get(document_id)
-        if document is None:
-            raise NotFoundError(f"There is no document {document_id}")
-        found.append(as_it_stands(runtime.database, document, cutting))
-    return _begin(runtime, spec, found, cutting.counter.name)
+    return _begin(runtime, spec, _cut(runtime, spec, documents), runtime.cutting(spec.grain).counter.name)
 
 
 def _begin(runtime: Runtime, spec: PipelineSpec, found: Sequence[Ingested], tokenizer: str) -> tuple[Job, bool]:

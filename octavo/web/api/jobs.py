@@ -62,21 +62,35 @@ def start_job(
     request: Request, response: Response, body: shapes.StartJob, web: Parts, caller: Runner, key: Key = None
 ) -> Json:
     """Begin a job. Its operation says which job it became, or that one was at it already."""
+    asked = body.model_dump(mode="json")
+
+    def do(rows: Repositories) -> dict[str, Json]:
+        return {"operation": str(operation(rows, "start", asked_of(rows, body)))}
+
+    done = once(web, caller, request, key, asked, do)
+    web.hands.wake()
+    return operation_response(web, response, UUID(done["operation"]))
+
+
+@router.post("/plan", operation_id="planJob", status_code=202, response_model=shapes.Operation)
+def plan_job(response: Response, body: shapes.StartJob, web: Parts, _: Runner) -> Json:
+    """What a job would find in the memo, call and cost, step by step. Nothing is asked: `octavo plan`."""
+    with web.runtime.database.write() as rows:
+        made = operation(rows, "plan", asked_of(rows, body))
+    web.hands.wake()
+    return operation_response(web, response, made)
+
+
+def asked_of(rows: Repositories, body: shapes.StartJob) -> dict[str, Json]:
+    """What is asked for, seen to be right. Raises ProblemError (422), PipelineError."""
     if isinstance(body.pipeline, dict):
         checked_spec(body.pipeline)
     else:
         spec_of(body.pipeline)
-    what = {"pipeline": body.pipeline, "documents": [str(item) for item in body.documents]}
-
-    def do(rows: Repositories) -> dict[str, Json]:
-        for item in body.documents[:100]:
-            if rows.documents.get(item) is None:
-                raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-request", f"There is no document {item}")
-        return {"operation": str(operation(rows, "start", what))}
-
-    done = once(web, caller, request, key, what, do)
-    web.hands.wake()
-    return operation_response(web, response, UUID(done["operation"]))
+    for item in body.documents[:100]:
+        if rows.documents.get(item) is None:
+            raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-request", f"There is no document {item}")
+    return {"pipeline": body.pipeline, "documents": [str(item) for item in body.documents]}
 
 
 def checked_spec(spec: dict[str, Any]) -> None:

@@ -123,6 +123,16 @@ def sweep_view(request: Request, response: Response, view: Name, web: Parts, cal
     return operation_response(web, response, UUID(done["operation"]))
 
 
+@router.post("/views/{view}/plan", operation_id="planView", status_code=202, response_model=shapes.Operation)
+def plan_view(response: Response, view: Name, web: Parts, _: Runner) -> Json:
+    """What the next refresh would cost, step by step. Changed files are read, nothing is asked."""
+    with web.runtime.database.write() as rows:
+        views.get_view(rows, view)
+        made = operation(rows, "plan", {"view": view})
+    web.hands.wake()
+    return operation_response(web, response, made)
+
+
 @router.delete("/views/{view}", operation_id="removeView", status_code=204)
 def remove_view(view: Name, web: Parts, _: Runner) -> None:
     """Keep a view no more. Its documents and what it computed stay."""

@@ -133,6 +133,17 @@ def start(document_id: UUID, web: Parts, _: Acts, pipeline: Annotated[str, Form(
     return RedirectResponse(f"/operations/{made}", 303)
 
 
+@router.post("/documents/{document_id}/plan")
+def plan(document_id: UUID, web: Parts, _: Acts, pipeline: Annotated[str, Form(max_length=64)]) -> Response:
+    """What a job of a pipeline over a document would cost."""
+    spec_of(pipeline)
+    with web.runtime.database.write() as rows:
+        books.get_document(rows, document_id)
+        made = operation(rows, "plan", {"pipeline": pipeline, "documents": [str(document_id)]})
+    web.hands.wake()
+    return RedirectResponse(f"/operations/{made}", 303)
+
+
 @router.get("/chunks/{chunk_id}")
 def chunk(request: Request, chunk_id: UUID, web: Parts, caller: Sees) -> Response:
     """One chunk."""

@@ -75,6 +75,16 @@ def sweep(view: Name, web: Parts, _: Acts) -> Response:
     return RedirectResponse(f"/operations/{made}", 303)
 
 
+@router.post("/views/{view}/plan")
+def plan(view: Name, web: Parts, _: Acts) -> Response:
+    """What a refresh would cost."""
+    with web.runtime.database.write() as rows:
+        views.get_view(rows, view)
+        made = operation(rows, "plan", {"view": view})
+    web.hands.wake()
+    return RedirectResponse(f"/operations/{made}", 303)
+
+
 @router.post("/views/{view}/remove")
 def remove(view: Name, web: Parts, _: Acts) -> Response:
     """Keep it no more."""

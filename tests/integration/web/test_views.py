@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
 from tests.integration.web.conftest import Site, key, problem, write_novel
 from workers.embedded import EmbeddedRunner
-from workers.faces import views
+from workers.faces import begin, views
 from workers.faces.child import spec_of
 
 
@@ -162,3 +162,38 @@ def test_no_caller_names_a_file_of_this_machine_as_a_pipeline(site: Site, name: 
         assert browser.post(path, data={"pipeline": name, **data}).status_code == 422
     with pytest.raises(Exception, match="no pipeline"):
         spec_of(name)
+
+
+def test_what_a_job_or_a_refresh_would_cost_is_counted_and_shown(site: Site) -> None:
+    site.lab.ingest(site.lab.book(write_novel(3), "novel.txt"))
+    (document,) = documents_of(site)
+    add(site, "names", document)
+    client, browser = site.client("run"), site.browser()
+    asked = [
+        (client.post("/v1/plan", json={"pipeline": "glossary", "documents": [document]}).json()["id"], False),
+        (client.post("/v1/views/names/plan").json()["id"], True),
+        (browser.post("/views/names/plan").headers["location"].rpartition("/")[2], True),
+        (
+            browser.post(f"/documents/{document}/plan", data={"pipeline": "glossary"})
+            .headers["location"]
+            .rpartition("/")[2],
+            False,
+        ),
+    ]
+    for operation, of_view in asked:
+        request = site.get(f"/v1/operations/{operation}")["request"]
+        runtime = site.web.runtime
+        planned = (
+            begin.plan_view(runtime, request["view"])
+            if of_view
+            else begin.plan_over(runtime, spec_of(request["pipeline"]), [UUID(item) for item in request["documents"]])
+        )
+        assert planned["steps"][0]["calls_most"] > 0
+        with site.lab.database.write() as rows:
+            rows.web.end_operation(UUID(operation), result=planned, error=None)
+        page = browser.get(f"/operations/{operation}").text
+        assert "What glossary would cost" in page
+        assert "extract" in page
+    assert site.walk("/v1/jobs") == []
+    problem(client.post("/v1/views/none/plan"), 404)
+    problem(client.post("/v1/plan", json={"pipeline": "../x", "documents": [document]}), 422)

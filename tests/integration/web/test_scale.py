@@ -1,0 +1,117 @@
+"""What a page costs does not grow with the library: queries, rows and bytes, of every page and list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+from sqlalchemy.engine.cursor import CursorFetchStrategy
+from starlette.testclient import TestClient
+
+from benchmarks.faces.library import Library, build
+from benchmarks.faces.pages import pages_of
+from octavo.web.app import create_app
+from octavo.web.state import make_web
+from tests.integration.web.conftest import ADDRESS, PORT
+from workers.faces.tokens import make_token
+
+QUERIES = 120
+ROWS = 3_000
+BYTES = 150_000
+ALLOWED = 60  # rows by which a page of a larger library may be longer: lists that were not full
+
+
+@dataclass
+class Cost:
+    """What a page took."""
+
+    queries: int = 0
+    rows: int = 0
+    size: int = 0
+
+
+@contextmanager
+def metered(library: Library, cost: Cost, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Count what is asked of the database, and the rows that it gives."""
+
+    def asked(*_: Any) -> None:
+        cost.queries += 1
+
+    def counting(name: str) -> Any:
+        plain = getattr(CursorFetchStrategy, name)
+
+        def fetch(self: Any, *arguments: Any, **more: Any) -> Any:
+            found = plain(self, *arguments, **more)
+            cost.rows += len(found) if isinstance(found, list) else int(found is not None)
+            return found
+
+        return fetch
+
+    engine = library.runtime.database.engine
+    event.listen(engine, "before_cursor_execute", asked)
+    with monkeypatch.context() as patched:
+        for name in ("fetchone", "fetchmany", "fetchall"):
+            patched.setattr(CursorFetchStrategy, name, counting(name))
+        yield
+    event.remove(engine, "before_cursor_execute", asked)
+
+
+def costs(library: Library, monkeypatch: pytest.MonkeyPatch) -> dict[str, Cost]:
+    """What every page costs, once what is kept between requests is there."""
+    web = make_web(library.runtime, port=PORT)
+    web.hands.close()
+    client = TestClient(create_app(web), base_url=ADDRESS, follow_redirects=False)
+    client.headers["Authorization"] = f"Bearer {make_token(library.runtime.database, name='x', scope='admin')[1]}"
+    found = {}
+    for name, path in pages_of(library).items():
+        client.get(path)
+        cost = Cost()
+        with metered(library, cost, monkeypatch):
+            answer = client.get(path)
+        assert answer.status_code == 200, (name, answer.text[:500])
+        cost.size = len(answer.content)
+        found[name] = cost
+    web.close()
+    return found
+
+
+def check(found: dict[str, Cost]) -> None:
+    over = {
+        name: cost
+        for name, cost in found.items()
+        if cost.queries > QUERIES or cost.rows > ROWS or (cost.size > BYTES and not name.startswith("API"))
+    }
+    assert over == {}
+
+
+def test_a_page_of_a_larger_library_asks_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four times the chunks and documents: as many queries, and as many rows but for lists that were not full yet."""
+    made = []
+    for name, chunks, documents in (("small", 520, 60), ("large", 1560, 180)):
+        (tmp_path / name).mkdir()
+        library = build(tmp_path / name, chunks=chunks, documents=documents)
+        made.append(costs(library, monkeypatch))
+        library.runtime.close()
+    small, large = made
+    check(small)
+    check(large)
+    grown = {
+        name: (small[name], large[name])
+        for name in small
+        if large[name].queries > small[name].queries + 8 or large[name].rows > small[name].rows + ALLOWED
+    }
+    assert grown == {}
+
+
+@pytest.mark.nightly
+def test_no_page_over_fifty_thousand_chunks_and_ten_thousand_documents_is_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = build(tmp_path, chunks=50_000, documents=10_000)
+    check(costs(library, monkeypatch))
+    library.runtime.close()
