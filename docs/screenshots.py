@@ -88,7 +88,7 @@ def environment(file: Path) -> dict[str, str]:
 
 def run_jobs(environ: Mapping[str, str]) -> None:
     """Jobs over a sample: a glossary, a summary, an answer, and one in which a reader of ours fails now and then."""
-    book = str(ROOT / "samples" / "the-lamp-at-grey-skerry.txt")
+    book = str(shutil.copy(ROOT / "samples" / "the-lamp-at-grey-skerry.txt", environ["PYTHONPATH"]))
     for words in (
         ["run", book, "--pipeline", "glossary", "--limit", "300"],
         ["run", book, "--pipeline", "summary", "--limit", "300"],
@@ -132,6 +132,7 @@ class Camera:
         self.page.set_viewport_size({"width": 1180, "height": height})
         self.page.goto(url)
         self.page.locator(shown).first.wait_for(state="attached")
+        self.page.wait_for_timeout(SETTLE_MS)
         self.keep(name)
 
     def keep(self, name: str) -> None:
@@ -150,7 +151,7 @@ def take_flower(browser: Any, address: str, password: str) -> None:
     base = f"http://{address}"
     camera.take(f"{base}/", "#workers-table tbody tr", "flower-workers.png", 420)
     camera.take(f"{base}/tasks", "#tasks-table tbody tr td:nth-child(2)", "flower-tasks.png", 620)
-    camera.take(f"{base}/task/{a_task(address, password)}", "table", "flower-task.png", 620)
+    camera.take(f"{base}/task/{a_task(address, password)}", "text=octavo.run", "flower-task.png", 620)
     camera.close()
 
 
@@ -177,7 +178,7 @@ def take_pages(browser: Any, address: str, token: str) -> None:
     page.wait_for_timeout(SETTLE_MS)  # it scrolls to the marked lines
     camera.keep("reader.png")
     camera.take(f"{base}/holes", ".groups .card", "holes.png", 420)
-    camera.take(f"{base}/views/names", ".figures", "view.png", 620)
+    camera.take(f"{base}/views/names", ".figures", "view.png", 430)
     camera.take(f"{base}/search?q=lamp", "mark", "search.png", 620)
     camera.close()
 

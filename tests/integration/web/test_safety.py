@@ -412,3 +412,16 @@ def test_another_address_without_a_token_is_refused(state: object) -> None:
             _needs_token(runtime, "0.0.0.0")
     finally:
         runtime.close()
+
+
+def test_answers_are_sent_at_once() -> None:
+    """asyncio sets TCP_NODELAY only where a socket names its protocol; what is accepted has the listener's."""
+    import socket
+
+    from octavo.cli.web import _listen
+
+    with _listen("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()[:2]) as client:
+        accepted, _ = listener.accept()
+        assert accepted.proto == socket.IPPROTO_TCP
+        accepted.close()
+        assert client
