@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import threading
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,6 +48,10 @@ Chapter 2: The Lamp
 Stubb kept the lamp with whale oil. Captain Ahab came and Stubb went. Old Thunder walked alone. Ahab said that Stubb was
 to keep the lamp until the morning. In 1851 the lamp went out, and Old Thunder said so to Stubb and to Captain Ahab.
 """
+STORY += "".join(
+    f"\nChapter {number}: Night {number}\n\nStubb kept the lamp for the {number}th night, and Captain Ahab slept.\n"
+    for number in range(3, 17)
+)
 
 
 def blocks() -> Iterator[tuple[str, list[str]]]:
@@ -154,7 +159,8 @@ def _served(desk: Cli, words: list[str]) -> None:
     watchdog = threading.Timer(60, process.kill)
     watchdog.start()
     try:
-        assert "/enter?code=" in process.stderr.readline()
+        address = process.stderr.readline().split()[-1].partition("/enter?code=")[0]
+        assert urllib.request.urlopen(f"{address}/health", timeout=60).read() == b"ok\n"
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
         assert "has stopped" in said
