@@ -252,9 +252,10 @@ class NewResult(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pace:
-    """What one call of an op by a model took and wrote, on average."""
+    """What one call of an op by a model took, read and wrote, on average."""
 
     seconds: float
+    tokens_in: float
     tokens_out: float
 
 

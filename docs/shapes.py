@@ -728,3 +728,51 @@ class Planned(Shape):
 
     steps: list[PlannedStep]
     whole: PlannedWhole
+
+
+class Lengths(Shape):
+    """Lengths in tokens: median, 99th percentile, longest."""
+
+    count: int
+    p50: int
+    p99: int
+    most: int
+
+
+class GrainBound(Shape):
+    """Tokens that a grain's limit should not go below, or above; neither: it bounds nothing."""
+
+    question: Literal["must see whole", "fits the model", "can be pointed at", "changes alone"]
+    step: str | None
+    least: int | None
+    most: int | None
+    reason: str
+
+
+class GrainNow(Shape):
+    """The pipeline's grain, and about how many chunks it makes."""
+
+    name: str
+    limit: int
+    chunks: int
+
+
+class GrainProposed(Shape):
+    """The coarsest grain inside the bounds."""
+
+    limit: int
+    chunks: int
+    decided_by: str
+    conflict: str | None
+
+
+class GrainAdvice(Shape):
+    """What `octavo grain` says of one document."""
+
+    document: str
+    revision: int
+    tokenizer: str
+    lengths: dict[Literal["chapters", "paragraphs", "sentences"], Lengths]
+    grain: GrainNow
+    bounds: list[GrainBound]
+    proposed: GrainProposed

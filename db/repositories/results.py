@@ -124,10 +124,18 @@ class ResultRepository:
 
     def pace(self, op: str, model: str) -> Pace | None:
         """How fast a model answered an op and how much it wrote, on average over some of its results."""
-        some = select(ResultRow.latency_ms, ResultRow.tokens_out).where(ResultRow.op == op, ResultRow.model == model)
-        part = some.limit(_SAMPLE).subquery()
-        row = self._connection.execute(select(func.avg(part.c.latency_ms), func.avg(part.c.tokens_out))).one()
-        return None if row[0] is None else Pace(seconds=float(row[0]) / 1000, tokens_out=float(row[1]))
+        columns = (ResultRow.latency_ms, ResultRow.tokens_in, ResultRow.tokens_out)
+        part = select(*columns).where(ResultRow.op == op, ResultRow.model == model).limit(_SAMPLE).subquery()
+        row = self._connection.execute(select(*(func.avg(column) for column in part.c))).one()
+        if row[0] is None:
+            return None
+        return Pace(seconds=float(row[0]) / 1000, tokens_in=float(row[1]), tokens_out=float(row[2]))
+
+    def points(self, op: str) -> bool | None:
+        """Do results of an op name places within their chunks? None: there is none yet."""
+        part = select(ResultRow.spans).where(ResultRow.op == op).limit(_SAMPLE).subquery()
+        row = self._connection.execute(select(func.count(), func.max(func.length(part.c.spans)))).one()
+        return None if not row[0] else int(row[1] or 0) > len(b"[]")
 
     def count(self) -> int:
         """How many results there are."""

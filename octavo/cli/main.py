@@ -15,6 +15,7 @@ from octavo.cli import (
     evidence,
     explain,
     gc,
+    grain,
     ingest,
     look,
     models,
@@ -56,6 +57,7 @@ app.command("export")(look.export)
 app.command("chunks")(look.chunks)
 app.command("manifest")(look.manifest_command)
 app.command("diff")(diff.diff_command)
+app.command("grain")(grain.grain)
 app.command("explain")(explain.explain)
 app.command("search")(evidence.search)
 app.command("context")(evidence.context)

@@ -7,8 +7,8 @@ from pipeline.ops.llm import extraction, summaries
 from pipeline.ops.llm.others import CLASSIFY, PROMPT, TRANSLATE
 from pipeline.reduce import conflicts, glossary
 
-SUMMARIZE = MapOp(name="summarize", version=1, defaults={"sentences": 5}, ask=summaries.SUMMARIZE)
-EXTRACT = MapOp(name="extract", version=1, ask=extraction.EXTRACT)
+SUMMARIZE = MapOp(name="summarize", version=1, defaults={"sentences": 5}, ask=summaries.SUMMARIZE, points=True)
+EXTRACT = MapOp(name="extract", version=1, ask=extraction.EXTRACT, points=True)
 FOLD_SUMMARY = FoldOp(
     name="fold_summary",
     version=1,
@@ -26,7 +26,7 @@ GLOSSARY = MergeOp(
     resolve=lambda summaries, _params: glossary.resolve(summaries),
     output="glossary",
 )
-FACTS = MapOp(name="facts", version=1)
+FACTS = MapOp(name="facts", version=1, points=True)
 CONFLICTS = MergeOp(
     name="conflicts",
     version=conflicts.CONFLICTS_VERSION,

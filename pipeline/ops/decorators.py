@@ -14,7 +14,7 @@ from pipeline import canonical
 from pipeline.errors import PipelineError
 from pipeline.models.errors import fault
 from pipeline.ops.asking import Ask, Material
-from pipeline.ops.kinds import FoldOp, MapOp, MergeOp, Op, Params, Part
+from pipeline.ops.kinds import SPANS, FoldOp, MapOp, MergeOp, Op, Params, Part, Sees
 from pipeline.ops.llm.others import checked_quotes
 from pipeline.ops.values import Json, OpOutput
 
@@ -22,13 +22,18 @@ MARK = "__octavo_op__"
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def map_op(*, name: str | None = None, version: int | str | None = None, batch: int = 1) -> Callable[[F], F]:
+def map_op(
+    *, name: str | None = None, version: int | str | None = None, batch: int = 1, sees: Sees = "paragraph"
+) -> Callable[[F], F]:
     """Make a function an op over chunks: it takes the chunk's text and keyword parameters, and gives JSON or OpOutput.
 
     Without a version the hash of the function's source is its version, so that editing it re-derives its results.
     `batch` says that so many chunks are cheaper to do than one message is to send: workers then get several at a time,
-    each still its own row, key, checkpoint, retry and hole.
+    each still its own row, key, checkpoint, retry and hole. `sees` is the least span that it must have before it whole:
+    a sentence, a paragraph or a chapter; `octavo grain` proposes no finer grain.
     """
+    if sees not in SPANS:
+        raise PipelineError(f"An op can not see a {sees!r} whole", hint=f"allowed: {', '.join(SPANS)}")
 
     def mark(function: F) -> F:
         def run(text: str, params: Params) -> OpOutput:
@@ -40,6 +45,7 @@ def map_op(*, name: str | None = None, version: int | str | None = None, batch: 
             defaults=_defaults(function),
             run=run,
             batch=batch,
+            sees=sees,
         )
         setattr(function, MARK, op)
         return function

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 from pipeline.errors import PipelineError
 from pipeline.ops.asking import Ask
 from pipeline.ops.asking import Params as Params
 from pipeline.ops.values import Json, OpOutput
+
+Sees = Literal["sentence", "paragraph", "chapter"]
+SPANS: tuple[str, ...] = get_args(Sees)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,6 +26,8 @@ class MapOp:
     output: str = "chunks"  # how a pipeline that ends here is shown
     batch: int = 1  # tasks that one message may ring for; more than one where a call is cheaper than a message
     ask: Ask | None = None
+    sees: Sees = "paragraph"  # the least span that it must have before it whole: a grain should not be finer
+    points: bool | None = None  # do its items name places within the chunk? None: its results tell
     free: bool = False  # takes parameters of any name, for a prompt of the user's own
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,17 @@ skip = ["boilerplate", "contents"]
 name = "fold"
 kind = "fold"
 op = "fold_summary"
+"""
+
+
+OWN = """
+name = "own"
+[[step]]
+name = "tell"
+kind = "map"
+op = "prompt"
+prompt = "Tell in a word what this is about: {{ text }}"
+timeout_s = 30
 """
 
 
@@ -185,3 +197,32 @@ def test_on_real_books_the_plan_is_within_a_hundredth(name: str, stub: Server, t
     whole = plan["whole"]
     assert whole["calls_least"] <= done["model_calls"] <= whole["calls_most"]
     assert whole["cost_micros_least"] <= done["cost"] * 1e6 <= whole["cost_micros_most"]
+
+
+def test_a_grain_is_bounded_by_the_window_the_time_out_and_what_an_op_points_at(capped: Cli, stub: Server) -> None:
+    book = novel(capped, "grained.md", 30)
+    (capped.folder / "own.toml").write_text(OWN)
+    stub.reset()
+
+    def bounds() -> dict[str, list[Any]]:
+        (found,) = run(capped, "grain", book, "-p", "own.toml", "--model", "stub")
+        by: dict[str, list[Any]] = {}
+        for bound in found["bounds"]:
+            by.setdefault(bound["question"], []).append(bound)
+        return by
+
+    before = bounds()
+    window, time = before["fits the model"]
+    left, prompt, factor = map(float, re.findall(r"\d+(?:\.\d+)?", window["reason"]))
+    assert 6000 < left < 8192 - 300
+    assert window["most"] == pytest.approx((left - prompt) / factor, rel=0.02)
+    assert "no call of it has been timed" in time["reason"]
+    assert "would tell" in before["can be pointed at"][0]["reason"]
+    assert stub.calls == [], "advice asks no model"
+    run(capped, "run", book, "-p", "own.toml", "--model", "stub")
+    after = bounds()
+    assert after["fits the model"][1]["most"] >= 1
+    assert "half of the 30 s" in after["fits the model"][1]["reason"]
+    pointed = after["can be pointed at"][0]
+    assert "name no place" in pointed["reason"]
+    assert pointed["most"] == after["changes alone"][0]["most"]

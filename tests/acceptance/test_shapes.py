@@ -172,3 +172,13 @@ def test_a_plan_after_an_edit_is_as_documented_and_names_what_it_would_ask(cli: 
     assert (mapped.calls_most, len(mapped.where)) == (1, 1)
     assert folded.calls_least == 0
     assert "summarize is asked of" in cli.ok("plan", "ferry.md").err
+
+
+def test_advice_about_a_grain_is_as_documented(kept: Cli, shapes: ModuleType) -> None:
+    (found,) = kept.ok("grain", "good.md", "--pipeline", "glossary", "--json").json
+    advice = check(shapes.GrainAdvice, found)
+    assert advice.lengths["paragraphs"].most >= advice.lengths["sentences"].most
+    assert {bound.question for bound in advice.bounds} >= {"must see whole", "changes alone"}
+    said = kept.ok("grain", "good.md", "--pipeline", "glossary").out
+    assert f"proposed: limit = {advice.proposed.limit}" in said
+    kept.refused("grain", "nowhere.md", code=1, says="nowhere.md")

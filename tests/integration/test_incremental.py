@@ -140,7 +140,7 @@ def spread(calls: Sequence[int]) -> tuple[float, int, int]:
 
 
 def one_word(text: str, rng: random.Random) -> str:
-    """Another word in a chapter, not among the last 32 characters of a paragraph: by those a cut is chosen."""
+    """Another word in a chapter, not among the last letters of a paragraph: by those a cut is chosen."""
     found = rng.choice(list(re.finditer(r"(?m)(?<=^On day )\d+", text)))
     return f"{text[: found.start()]}{''.join(rng.choices('123456789', k=len(found[0])))}{text[found.end() :]}"
 

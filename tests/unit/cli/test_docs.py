@@ -55,7 +55,20 @@ def test_every_option_and_argument_has_help(name: str, parameter: Any) -> None:
         assert getattr(parameter, "help", None), name
 
 
-READING = ["status", "jobs", "results", "chunks", "manifest", "explain", "doctor", "plan", "run", "resume", "ingest"]
+READING = [
+    "status",
+    "jobs",
+    "results",
+    "chunks",
+    "manifest",
+    "explain",
+    "doctor",
+    "plan",
+    "run",
+    "resume",
+    "ingest",
+    "grain",
+]
 
 
 @pytest.mark.parametrize("name", READING)
