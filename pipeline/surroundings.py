@@ -33,6 +33,7 @@ class Surroundings:
     """What one chunk is shown with; empty parts are not there."""
 
     heading: str = ""
+    overlap: str = ""  # what the grain shows before it, of the chunks before
     before: str = ""  # the end of the chunk before
     after: str = ""  # the beginning of the next
     summary: str = ""  # of the section that the chunk belongs to
@@ -44,6 +45,7 @@ class Surroundings:
             name: value
             for name, value in (
                 ("heading", self.heading),
+                ("overlap", self.overlap),
                 ("before", self.before),
                 ("after", self.after),
                 ("summary", self.summary),
@@ -68,6 +70,8 @@ class Surroundings:
             lines.append(f"Summary of the section: {self.summary}")
         if self.entities:
             lines.append(f"Names in it: {'; '.join(_named(entity) for entity in self.entities)}")
+        if self.overlap:
+            lines.append(f"Text right before it: …{self.overlap}")
         if self.before:
             lines.append(f"Text before it: …{self.before}")
         if self.after:

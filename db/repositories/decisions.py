@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from typing import Any, cast
 from uuid import UUID
 
-from sqlalchemy import Row, Table, insert, select, update
+from sqlalchemy import Row, Table, exists, insert, select, update
 from sqlalchemy.engine import Connection
 
+from db.dialect import batches
 from db.tables import DecisionRow
 from db.values import StoredDecision
 from pipeline.ops.values import Json
@@ -42,6 +43,14 @@ class DecisionRepository:
             query = query.where(_TABLE.c.id < before)
         rows = self._connection.execute(query.order_by(_TABLE.c.id.desc()).limit(limit))
         return [_decision(row) for row in rows]
+
+    def changed_since(self, document_ids: Sequence[UUID], when: datetime) -> bool:
+        """Was a decision about one of the documents made or taken back after a time?"""
+        later = (_TABLE.c.created_at > when) | (_TABLE.c.undone_at > when)
+        return any(
+            self._connection.execute(select(exists().where(_TABLE.c.document_id.in_(part), later))).scalar_one()
+            for part in batches(document_ids)
+        )
 
     def undo(self, decision_id: int) -> bool:
         """Take a decision back; says whether there was one that held."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -175,3 +176,77 @@ def test_the_summary_of_its_section_can_be_shown(lab: Laboratory, novel: Novel) 
     found = shown(lab, job, 4)
     assert all(context["summary"] for context in found)
     assert len({context["summary"] for context in found}) == 4, "one for each chapter"
+
+
+OVERLAP = """
+name = "lapped"
+[grain]
+limit = 200
+overlap = 40
+[[step]]
+name = "seen"
+kind = "map"
+op = "seen"
+"""
+
+
+def leads(lab: Laboratory, job: Job) -> list[tuple[str, int]]:
+    """(text, characters of overlap) of every chunk."""
+    members = pages(lab, job)
+    with lab.database.read() as rows:
+        chunks = list(rows.chunks.of_pages([place.page_id for place in members]))
+        texts = rows.contents.texts([chunk.content_sha256 for chunk in chunks])
+    return [(texts[chunk.content_sha256], chunk.lead) for chunk in chunks]
+
+
+def test_the_overlap_is_shown_and_an_edit_in_it_derives_the_next_chunk_anew(lab: Laboratory, novel: Novel) -> None:
+    lab.teach(seen, blind)
+    book = lab.book(novel(6))
+    job = lab.run(OVERLAP, book)
+    assert job.state is JobState.DONE
+    found, whole = shown(lab, job, 0), leads(lab, job)
+    assert sum(lead > 0 for _, lead in whole) > 4
+    before = ""
+    for context, (text, lead) in zip(found, whole, strict=True):
+        assert (context or {}).get("overlap", "") == (before[-lead:] if lead else "")
+        before += text
+    at = next(at for at, (_, lead) in enumerate(whole) if at and lead)
+    start = sum(len(text) for text, _ in whole[:at])
+    text = book.read_text()
+    last = text.rindex(" ", 0, start - 4)
+    book.write_text(f"{text[:last]} and{text[last:]}")
+    edited = lab.run(OVERLAP, book)
+    same = [one for one, _ in leads(lab, edited)]
+    assert sum(one != two for one, (two, _) in zip(same, whole, strict=True)) == 1, "one text is another"
+    assert calls(lab, edited, 0) == 2, "and the next is shown another overlap"
+
+
+def test_an_op_that_sees_no_overlap_has_it_in_no_key(sqlite_lab: Laboratory, novel: Novel) -> None:
+    sqlite_lab.teach(blind)
+    book = sqlite_lab.book(novel(4))
+    pipeline = OVERLAP.replace('op = "seen"', 'op = "blind"')
+    wide = pipeline.replace("limit = 200\noverlap = 40", "limit = 2000\noverlap = 0")
+    assert calls(sqlite_lab, sqlite_lab.run(wide, book), 0) == 4
+    assert calls(sqlite_lab, sqlite_lab.run(wide.replace("overlap = 0", "overlap = 40"), book), 0) == 0
+
+
+def test_one_entity_more_derives_only_the_chunks_that_mention_it_and_a_count_none(
+    lab: Laboratory, novel: Novel
+) -> None:
+    lab.teach(seen)
+    book = lab.book(novel(12))
+    first = lab.run(ENTITIES, book)
+    told = [{entity["name"] for entity in (one or {}).get("entities", [])} for one in shown(lab, first, 4)]
+    more = ENTITIES.replace("entities_most = 3", "entities_most = 4")
+    second = lab.run(more, book)
+    after = [{entity["name"] for entity in (one or {}).get("entities", [])} for one in shown(lab, second, 4)]
+    (new,) = set().union(*after) - set().union(*told)
+    mention = sum(new in names for names in after)
+    assert 0 < mention < len(after)
+    assert calls(lab, second, 4) == mention
+    # The same person once more in a chunk that mentions her: her count is another, what is shown is not.
+    texts = [text for text, _ in leads(lab, second)]
+    text = next(text for text, names in zip(texts, after, strict=True) if new in names and len(text) < 225)
+    book.write_text(book.read_text().replace(text, re.sub(r"the \d+ silver", f"{new}’s", text, count=1), 1))
+    third = lab.run(more, book)
+    assert calls(lab, third, 0) == calls(lab, third, 4) == 1

@@ -416,3 +416,59 @@ def test_a_sweep_of_many_untouched_files_costs_a_stat_each_and_no_query_each(
     assert len(statements) < 40
     with lab.database.engine.connect() as connection:
         assert connection.execute(select(func.count()).select_from(ViewNodeRow)).scalar_one() > 30
+
+
+SHOWN = """
+name = "shown"
+[grain]
+limit = 260
+[[step]]
+name = "extract"
+kind = "map"
+op = "extract"
+[[step]]
+name = "merge"
+kind = "merge"
+op = "glossary"
+[[step]]
+name = "tell"
+kind = "map"
+op = "tell"
+entities = "merge"
+entities_most = 3
+"""
+
+
+def test_a_decision_about_an_entity_makes_a_view_stale_by_its_injected_entities(lab: Laboratory, novel: Novel) -> None:
+    told: list[object] = []
+
+    @map_op(version=1)
+    def tell(text: str, context: object = None) -> int:
+        told.append(context)
+        return len(text)
+
+    lab.teach(tell)
+    book = lab.book(novel(8))
+    keep(lab, book, pipeline=SHOWN)
+    renew(lab)
+    names = {entity["name"] for one in told if one for entity in one.get("entities", [])}
+    item = lab.ingest(book, limit=260)[0]
+    with lab.database.write() as rows:
+        nobody = rows.decisions.add(item.document.id, kind="rename", body={"name": "Nobody", "other": "No One"})
+    assert state(lab)["state"] == "fresh", "it is about none that is shown"
+    name = min(names)
+    with lab.database.write() as rows:
+        rows.decisions.add(item.document.id, kind="rename", body={"name": name, "other": "Zed Zander"})
+        rows.decisions.undo(nobody)
+    assert state(lab)["why"] == ["injected entities"]
+    told.clear()
+    found, calls = renew(lab)
+    assert found.comparison is not None
+    assert found.comparison.causes() == {"injected entities": 1}
+    assert calls == len(told)
+    shown = [{entity["name"] for entity in one.get("entities", [])} for one in told if one]
+    assert all("Zed Zander" in names for names in shown), "only chunks that mention the one who was renamed"
+    assert state(lab)["state"] == "fresh"
+    path = lab.folder / "novel.toml"
+    path.write_text(SHOWN.replace("entities_most = 3", "entities_most = 2"))
+    assert state(lab)["why"] == ["injected entities"]

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
 
-from db.database import Repositories
+from db.database import Database, Repositories
 from db.values import Job, Revision
+from pipeline.ops.registry import Registry
 from pipeline.ops.values import Json
 from workers.ingest.ingest import Ingested
+from workers.planning.context import load_context
+from workers.planning.surround import chosen_anew
 
 
 class Why(StrEnum):
@@ -25,7 +28,8 @@ class Why(StrEnum):
     PROMPT = "prompt"
     MODEL = "model"
     PARAMS = "params"
-    CONTEXT = "context"  # what else the model is shown: injected entities, neighbours
+    ENTITIES = "injected entities"  # others would be chosen, or shown, now
+    CONTEXT = "context"  # what else the model is shown: headings, neighbours, a summary
     SELECTION = "selection"  # other documents, or another order, in what the view gathers
     RESULTS = "results"  # some were taken from the memo
 
@@ -42,9 +46,8 @@ _FIELDS: Mapping[str, Why] = {
     "model_identity": Why.MODEL,
     "window": Why.MODEL,
     "params": Why.PARAMS,
-    "extra": Why.CONTEXT,
-    "context": Why.CONTEXT,
-    "entities": Why.CONTEXT,
+    "entities": Why.ENTITIES,
+    "entities_most": Why.ENTITIES,
     "neighbours": Why.CONTEXT,
 }
 
@@ -72,6 +75,23 @@ def served(rows: Repositories, job_id: UUID | None) -> Served | None:
     """What a view that serves this job serves; None when there is no job yet."""
     job = None if job_id is None else rows.jobs.get(job_id)
     return None if job is None else Served(job=job, revisions=dict(rows.jobs.documents(job.id)))
+
+
+def entity_causes(database: Database, ops: Registry, was: Served | None) -> list[Why]:
+    """Whether other entities would be shown now than the served job shows: a person decided about them since.
+
+    Their choice is looked at only where there is such a decision: it takes a look at all that the merge found.
+    """
+    if was is None or not any(step.get("entities") is not None for step in was.job.resolved["steps"]):
+        return []
+    with database.read() as rows:
+        decided = rows.decisions.changed_since(list(was.revisions), was.job.created_at)
+    if not decided:
+        return []
+    context = load_context(database, ops, was.job.id, to_read=True)
+    with database.read() as rows:
+        anew = any(chosen_anew(rows, context, plan) for plan in context.plans if plan.entities is not None)
+    return [Why.ENTITIES] if anew else []
 
 
 def step_causes(before: Sequence[Mapping[str, Json]], now: Sequence[Mapping[str, Json]]) -> list[Why]:
@@ -139,11 +159,12 @@ def compare(
     was: Served | None,
     documents: Sequence[Ingested],
     steps: Sequence[Mapping[str, Json]],
+    more: Sequence[Why] = (),
 ) -> Comparison:
-    """Compare what is served with the documents and resolved steps as they are now."""
+    """Compare what is served with the documents and resolved steps as they are now; `more` causes touch them all."""
     if was is None:
         return Comparison(missing=tuple(item.document.id for item in documents), withdrawn=(), stale={}, nodes=0)
-    common = step_causes(was.job.resolved["steps"], steps)
+    common = [*step_causes(was.job.resolved["steps"], steps), *more]
     wanted = [item.document.id for item in documents]
     still = [document for document in was.revisions if document in set(wanted)]
     moved = still != [document for document in wanted if document in was.revisions]

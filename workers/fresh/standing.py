@@ -12,7 +12,7 @@ from db.values import Document, Job, Standing, View
 from pipeline.errors import OctavoError
 from pipeline.ops.values import Json
 from pipeline.states import TaskState
-from workers.fresh.compare import Served, Why, document_causes, served, step_causes
+from workers.fresh.compare import Served, Why, document_causes, entity_causes, served, step_causes
 from workers.fresh.sources import DOCUMENT, look
 from workers.fresh.sweep import asked, tokenizer_of
 from workers.ingest.ingest import Ingested, Outcome, reading_options, stands
@@ -90,11 +90,14 @@ def _documents(runtime: Runtime, view: View, wanted: _Wanted) -> list[dict[str, 
     sources = look(view.selectors, runtime.spool)
     with runtime.database.read() as rows:
         was = served(rows, view.served_job_id)
+    more = entity_causes(runtime.database, runtime.ops, was) if wanted.steps else []
+    with runtime.database.read() as rows:
         selected = rows.views.documents(view.id)
         uris = [document.uri for document in selected]
         standing = rows.documents.standing(uris, wanted.policy) if wanted.policy else {}
         holes, lost = _lacks(rows, view, was)
         common = step_causes(was.job.resolved["steps"], wanted.steps) if was and wanted.steps else []
+        common = sorted({*common, *more}, key=list(Why).index)
         found = [_document(rows, document, was, standing.get(document.uri), common) for document in selected]
     present = {item.uri for item in sources.files}
     for row, document in zip(found, selected, strict=True):

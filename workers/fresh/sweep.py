@@ -14,7 +14,7 @@ from pipeline.ops.values import Json
 from pipeline.settings import Settings
 from pipeline.spec import GrainSpec, PipelineSpec
 from pipeline.states import JobState
-from workers.fresh.compare import Comparison, compare, served
+from workers.fresh.compare import Comparison, compare, entity_causes, served
 from workers.fresh.retention import trim_refreshes
 from workers.fresh.sources import bring, look
 from workers.ingest.ingest import Cutting, Ingested, recut
@@ -115,7 +115,10 @@ def _sweep(runtime: Runtime, view: View) -> Swept:
     with database.write() as rows:
         rows.views.select(view.id, [item.document.id for item in documents])
     with database.read() as rows:
-        comparison = compare(rows, view.id, served(rows, view.served_job_id), documents, resolved["steps"])
+        was = served(rows, view.served_job_id)
+    more = entity_causes(database, wants.ops, was)
+    with database.read() as rows:
+        comparison = compare(rows, view.id, was, documents, resolved["steps"], more)
         stuck = _stuck(rows, view, selection_digest(resolved, documents))
     job, joined = stuck, False
     if not comparison.fresh and stuck is None:

@@ -43,11 +43,12 @@ class StepPlan:
     neighbours: dict[str, Json] | None = None  # heading, before, after, and summary: the position of a fold
     entities: int | None = None  # the position of the merge whose entities are shown
     entities_most: int = 0
+    overlap: bool = False  # is the grain's overlap shown with its chunks?
 
     @property
     def shows(self) -> bool:
         """Are its chunks shown with something beside themselves?"""
-        return self.neighbours is not None or self.entities is not None
+        return self.neighbours is not None or self.entities is not None or self.overlap
 
     @property
     def needs(self) -> list[int]:
@@ -124,6 +125,7 @@ def resolve(spec: PipelineSpec, ops: Registry, models: Models, default_model: st
                 "on_overlong": step.on_overlong,
                 "sent": None if sent is None else {"prompt": sent.prompt, "schema": sent.schema, "params": sent.params},
                 **_shown(spec, step, op),
+                **({"overlap": True} if spec.grain.overlap and _takes_overlap(op, sent, source) else {}),
             }
         )
     return resolved
@@ -176,6 +178,14 @@ def _shown(spec: PipelineSpec, step: StepSpec, op: Op) -> dict[str, Json]:
         "entities": None if step.entities is None else positions[step.entities],
         "entities_most": step.entities_most,
     }
+
+
+def _takes_overlap(op: Op, sent: Sent | None, source: int | None) -> bool:
+    """Does an op see the grain's overlap? A language model does, and a function that takes a context; others never
+    learn of it, so it is in none of their keys."""
+    if not isinstance(op, MapOp) or source is not None:
+        return False
+    return sent is not None or (op.run is not None and "context" in op.defaults)
 
 
 def _limits(step: StepSpec, model: Model | None, models: Models) -> str | None:
@@ -231,4 +241,5 @@ def _step_plan(position: int, step: Mapping[str, Any], ops: Registry, to_read: b
         neighbours=step.get("neighbours"),
         entities=step.get("entities"),
         entities_most=step.get("entities_most", 0),
+        overlap=step.get("overlap", False),
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 from db.database import Database, Repositories
 from db.layout import pack, unpack
-from db.values import Step
+from db.values import Chunk, Step
 from pipeline import canonical
 from pipeline.ops.values import Json
 from pipeline.reduce import glossary
@@ -48,10 +48,44 @@ class Surrounder:
                     else "",
                     summary=self._summary(rows, ordinal) if near["summary"] is not None else "",
                 )
+        if self._plan.overlap:
+            for ordinal, text in self._overlaps(rows, refs).items():
+                found[ordinal] = replace(found[ordinal], overlap=text)
         for ordinal, data in refs.items():
             if data:
                 found[ordinal] = replace(found[ordinal], entities=self._entities(rows, data))
         return found
+
+    def _overlaps(self, rows: Repositories, ordinals: Iterable[int]) -> dict[int, str]:
+        """The text that the grain shows before each chunk that has some: of the chunk before, or of several."""
+        selection = self._context.selection
+        chunks: dict[int, Chunk] = {}
+
+        def load(wanted: Iterable[int]) -> None:
+            places = {at: selection.locate(at) for at in wanted if at not in chunks}
+            made = rows.chunks.at([(place.page.page_id, place.within) for place in places.values()])
+            chunks.update({at: made[place.page.page_id, place.within] for at, place in places.items()})
+
+        load(ordinals)
+        left = {at: chunks[at].lead for at in ordinals if chunks[at].lead}
+        parts: dict[int, list[tuple[int, int]]] = {at: [] for at in left}  # (chunk, characters of its end)
+        reach = 1
+        while left:
+            load([at - reach for at in left])
+            for at, lead in list(left.items()):
+                before = chunks[at - reach]
+                taken = min(lead, before.end - before.start)
+                parts[at].insert(0, (at - reach, taken))
+                left[at] = lead - taken
+                if not left[at]:
+                    del left[at]
+            reach += 1
+        wanted = {chunks[one].content_sha256 for found in parts.values() for one, _ in found}
+        texts = rows.contents.texts(list(wanted))
+        return {
+            at: "".join(texts[chunks[one].content_sha256][-taken:] for one, taken in found)
+            for at, found in parts.items()
+        }
 
     def _texts(self, rows: Repositories, ordinals: Iterable[int], before: bool, after: bool) -> dict[int, str]:
         """The texts of the neighbours."""
@@ -132,22 +166,11 @@ def _head(text: str, characters: int) -> str:
 
 def mentioned(database: Database, context: JobContext, plan: StepPlan) -> dict[int, bytes]:
     """Choose the entities of a step and store their version; gives what the tasks of mentioning chunks hold."""
-    assert plan.entities is not None
-    merge = context.plans[plan.entities]
     with database.read() as rows:
-        steps = rows.jobs.steps(context.job.id)
-        values, leaves = _shards(rows, steps, merge)
-        resolved = _judged(rows, context, steps, merge, values)
-    found = list(glossary.entries(values, resolved))
-    where = {
-        (entry.name, entry.kind): sorted({leaves[shard][part] for shard, part, _ in entry.cites}) for entry in found
-    }
-    ranked = sorted(found, key=lambda entry: (-len(where[entry.name, entry.kind]), -entry.count, entry.name))
-    ranked_anchors = [Anchor(name=entry.name, kind=entry.kind, aliases=entry.aliases) for entry in ranked]
-    scope = canonical.digest([[str(m.document.id) for m in context.selection.members], context.job.pipeline, plan.name])
+        ranked, where = _ranked(rows, context, plan)
+    scope = _scope(context, plan)
     with database.write() as rows:
-        newest = rows.entity_sets.latest(scope)
-        chosen = choose(ranked_anchors, anchors(newest[1]) if newest else [], plan.entities_most)
+        chosen = _chosen(rows, scope, ranked, plan)
         set_id = rows.entity_sets.add(scope, {"entities": [anchor.as_json() for anchor in chosen]})
         stored = anchors(rows.entity_sets.get(set_id))
     by_leaf: dict[int, list[int]] = {}
@@ -155,6 +178,43 @@ def mentioned(database: Database, context: JobContext, plan: StepPlan) -> dict[i
         for leaf in where.get((anchor.name, anchor.kind), ()):
             by_leaf.setdefault(leaf, []).append(number)
     return {leaf: pack([set_id, *numbers]) for leaf, numbers in by_leaf.items()}
+
+
+def chosen_anew(rows: Repositories, context: JobContext, plan: StepPlan) -> bool:
+    """Would other entities be chosen now from the same merge, as after a decision about them?"""
+    step = _level(rows.jobs.steps(context.job.id), plan.position, 0)
+    shown = next((unpack(data, 1)[0][0] for _, _, data, _ in rows.tasks.inputs(step.id) if data), None)
+    ranked, _ = _ranked(rows, context, plan)
+    chosen = _chosen(rows, _scope(context, plan), ranked, plan)
+    return chosen != (anchors(rows.entity_sets.get(shown)) if shown is not None else [])
+
+
+def _scope(context: JobContext, plan: StepPlan) -> bytes:
+    """Whose versions follow each other: a step's over the same documents."""
+    members = [str(member.document.id) for member in context.selection.members]
+    return canonical.digest([members, context.job.pipeline, plan.name])
+
+
+def _chosen(rows: Repositories, scope: bytes, ranked: Sequence[Anchor], plan: StepPlan) -> list[Anchor]:
+    newest = rows.entity_sets.latest(scope)
+    return choose(ranked, anchors(newest[1]) if newest else [], plan.entities_most)
+
+
+def _ranked(
+    rows: Repositories, context: JobContext, plan: StepPlan
+) -> tuple[list[Anchor], dict[tuple[str, str], list[int]]]:
+    """The entities of a merge by spread, then count; and the chunks that mention each."""
+    assert plan.entities is not None
+    merge = context.plans[plan.entities]
+    steps = rows.jobs.steps(context.job.id)
+    values, leaves = _shards(rows, steps, merge)
+    resolved = _judged(rows, context, steps, merge, values)
+    found = list(glossary.entries(values, resolved))
+    where = {
+        (entry.name, entry.kind): sorted({leaves[shard][part] for shard, part, _ in entry.cites}) for entry in found
+    }
+    ranked = sorted(found, key=lambda entry: (-len(where[entry.name, entry.kind]), -entry.count, entry.name))
+    return [Anchor(name=entry.name, kind=entry.kind, aliases=entry.aliases) for entry in ranked], where
 
 
 def _level(steps: Sequence[Step], position: int, level: int) -> Step:
