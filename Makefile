@@ -55,6 +55,8 @@ bench: $(VENV)/.ready-bench
 	$(BIN)/python -m benchmarks.read_formats
 	$(BIN)/python -m benchmarks.extractive $(ENGLISH) $(CHINESE)
 	$(BIN)/python -m benchmarks.llm
+	$(BIN)/python -m benchmarks.sweep
+	$(BIN)/python -m benchmarks.incremental
 
 docs: $(VENV)/.ready-demo
 	$(BIN)/python docs/generate.py

@@ -124,8 +124,8 @@ RETENTION = {
 GRAIN = {
     "name": "What the grain is called.",
     "limit": "Tokens in a chunk at most. `--limit` goes before it.",
-    "overlap": "Tokens of the text before that are shown with a chunk, to language models and to ops of your own that take a "
-    "`context`; in no chunk's core. `--overlap` goes before it.",
+    "overlap": "Tokens of the text before that are shown with a chunk, to language models and to ops of your own that "
+    "take a `context`; in no chunk's core. `--overlap` goes before it.",
     "heading_level": "Headings down to this level always start a chunk; chapters always do.",
 }
 STEP = {
