@@ -189,6 +189,29 @@ def test_one_inserted_paragraph_costs_few_maps_and_the_way_up(kept: Kept) -> Non
     assert most <= 4 * depth
 
 
+def without_headings(text: str) -> str:
+    """The same paragraphs in a text without any heading."""
+    return re.sub(r"(?m)^(?:Chapter \d+|第.{1,12}[章卷回].*)\n+", "", text)
+
+
+def test_one_paragraph_in_a_text_without_headings_costs_few_maps_and_the_way_up(sqlite_lab: Laboratory) -> None:
+    sqlite_lab.teach(mark, join, gather)
+    text = without_headings("".join(chapters(150)))
+    kept = Kept(sqlite_lab, sqlite_lab.book(text), WHOLE.replace("limit = 400", "limit = 1200"))
+    assert sqlite_lab.ingest(kept.path, limit=1200)[0].document.title == "book"
+    found, depth = _places(kept, one_paragraph, 10)
+    headingless(found, depth)
+
+
+def headingless(found: Sequence[Calls], depth: int) -> None:
+    """The bounds of a row of the table."""
+    median, late, most = spread([calls.maps for calls in found])
+    assert (median, late <= 4, most <= 12) == (1, True, True)
+    median, _, most = spread([calls.folds for calls in found])
+    assert median <= depth + 3
+    assert most <= 5 * depth
+
+
 def test_an_edit_that_changes_no_output_stops_there(kept: Kept) -> None:
     @map_op(version=1, name="mark")
     def first_line(text: str, prompt: str = "A") -> dict:
@@ -388,6 +411,17 @@ def web_novel(tmp_path_factory: pytest.TempPathFactory) -> str:
     return next(folder.glob("*.txt")).read_text()
 
 
+HAN_WORD = re.compile(r"(?<=[一-鿿])[一-鿿]{2}(?=[一-鿿])")
+
+
+def another_word(text: str, rng: random.Random) -> str:
+    """Two characters within a sentence become two others of the book, at a random place that is in no heading."""
+    while True:
+        here, other = (HAN_WORD.search(text, rng.randrange(len(text))) for _ in range(2))
+        if here and other and here[0] != other[0] and text[text.rfind("\n", 0, here.start()) + 1] != "第":
+            return f"{text[: here.start()]}{other[0]}{text[here.end() :]}"
+
+
 @pytest.mark.nightly
 @pytest.mark.corpus
 @pytest.mark.parametrize("what", ["word", "paragraph"])
@@ -397,20 +431,22 @@ def test_two_hundred_places_of_the_novel(sqlite_lab: Laboratory, web_novel: str,
     lab.teach(mark, join, gather)
     book = Kept(lab, lab.book(web_novel), NOVEL)
     depth = book.run().depth
-    places = [found.end() for found in re.finditer(r"(?<=[。！？”])\n+(?!第)", web_novel)]
+    places = [found.end() for found in re.finditer(r"(?<=[。！？”])\n+(?![第\n])", web_novel)]
     rng = random.Random(3)
     found = []
     for number in range(200):
-        at = rng.choice(places)
         if what == "word":
-            new = f"{web_novel[:at]}{number}{web_novel[at + 1 :]}"
+            new = another_word(web_novel, rng)
         else:
+            at = rng.choice(places)
             new = f"{web_novel[:at]}第二天夜里，有人在渡口点了{number}盏灯。\n\n{web_novel[at:]}"
         found.append(book.run(new))
     maps, folds = spread([calls.maps for calls in found]), spread([calls.folds for calls in found])
     (lab.folder.parent / f"{what}.figures").write_text(f"depth {depth}, maps {maps}, folds {folds}")
     if what == "word":
-        assert maps == (1, 1, 1)
+        # Where a word has more tokens than the one before it, a chunk that is full to the last token must be cut.
+        assert maps[:2] == (1, 1)
+        assert maps[2] <= 2
         assert folds[0] <= depth + 1
     else:
         assert maps[0] == 1
@@ -418,3 +454,28 @@ def test_two_hundred_places_of_the_novel(sqlite_lab: Laboratory, web_novel: str,
         assert folds[0] <= depth + 2
         assert folds[2] <= 4 * depth
     assert folds[1] <= 2.5 * depth
+
+
+@pytest.mark.nightly
+@pytest.mark.corpus
+def test_two_hundred_places_of_ten_megabytes_without_headings(sqlite_lab: Laboratory, web_novel: str) -> None:
+    """The inserted paragraphs are paragraphs of the book, their first word another."""
+    lab = sqlite_lab
+    lab.options["tokenizer"] = None
+    lab.teach(mark, join, gather)
+    text = without_headings(web_novel)
+    assert len(text.encode()) > 10_000_000
+    book = Kept(lab, lab.book(text), NOVEL)
+    depth = book.run().depth
+    with lab.database.read() as rows:
+        assert len(rows.documents.sections(lab.ingest(book.path)[0].revision.id)) <= 1
+    paragraphs = [found.span() for found in re.finditer(r"[^\n]{8,}\n+", text)]
+    rng = random.Random(5)
+    found = []
+    for number in range(200):
+        at = rng.choice(paragraphs)[0]
+        start, end = rng.choice(paragraphs)
+        found.append(book.run(f"{text[:at]}{number}{text[start + 1 : end]}{text[at:]}"))
+    maps, folds = spread([calls.maps for calls in found]), spread([calls.folds for calls in found])
+    (lab.folder.parent / "headingless.figures").write_text(f"depth {depth}, maps {maps}, folds {folds}")
+    headingless(found, depth)
