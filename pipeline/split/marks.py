@@ -168,9 +168,9 @@ def _outside_code(text: str, places: list[Place], code: Sequence[CodeSpan]) -> l
 def _in_table(text: str, at: int, value: float) -> Place | None:
     """A table is cut at its rows, and not between the header, the row of dashes under it and the first row."""
     if text[at - 1] == "\n":
-        held = DELIMITER_ROW.match(text, at) and text[at] in "| :-"
         above = text[text.rfind("\n", 0, at - 1) + 1 : at]
-        held = held or ("|-" in above and DELIMITER_ROW.match(above))
-        return (at, rank(text, at, HELD)) if held else (at, value)
+        before = DELIMITER_ROW.match(text, at) and text[at] in "| :-"
+        behind = "|-" in above and DELIMITER_ROW.match(above)
+        return (at, rank(text, at, HELD)) if before or behind else (at, value)
     line = text.rfind("\n", 0, at) + 1
     return None if text.startswith("|", line) else (at, value)
