@@ -284,6 +284,7 @@ class NewAttempt(NamedTuple):
     tokens_in: int = 0
     tokens_out: int = 0
     cost_micros: int = 0
+    calls: int = 1  # requests to the model: none for an input that was too long, several for one that was split
 
 
 @dataclass(slots=True)

@@ -505,6 +505,7 @@ class Used(Shape):
 
     tokens_in: int
     tokens_out: int
+    cost: float
     seconds: float
 
 

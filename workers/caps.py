@@ -39,8 +39,9 @@ def spent(rows: Repositories, step_ids: Sequence[int]) -> Counts:
 
 def allowed(rows: Repositories, caps: Mapping[str, int], step_ids: Sequence[int]) -> int:
     """How many more calls of the steps may be begun now: what is left, by what a call used so far, less those begun."""
-    done = spent(rows, step_ids)
+    # In this order: a call that another process commits between the two reads is counted twice, and not left out.
     in_flight = rows.dispatches.in_flight(step_ids)
+    done = spent(rows, step_ids)
     left: list[int] = []
     for name, cap in caps.items():
         used = _SPENT[name](done)

@@ -115,7 +115,7 @@ def _attempt(owner: str, item: Ended, outcome: Outcome) -> NewAttempt:
     claim = item.work.claim
     error = item.error if isinstance(item, Failed) else None
     code = item.reason if isinstance(item, Returned) else error.code if error else None
-    tokens_in, tokens_out, cost_micros, _ = _used(item)
+    tokens_in, tokens_out, cost_micros, calls = _used(item)
     return NewAttempt(
         task_id=claim.id,
         number=claim.attempt,
@@ -129,6 +129,7 @@ def _attempt(owner: str, item: Ended, outcome: Outcome) -> NewAttempt:
         tokens_in=tokens_in,
         tokens_out=tokens_out,
         cost_micros=cost_micros,
+        calls=calls,
     )
 
 

@@ -40,12 +40,15 @@ class Gate:
 
     def enter(self, work: Work, tokens: int) -> Permit | Wait | None:
         """A permit, None for work that needs none, or how long to wait and why. Raises CallError when overlong."""
-        name = work.plan.limits
+        return self.permit(work.plan.limits, str(work.step.job_id), tokens, PATIENCE_S)
+
+    def permit(self, name: str | None, job: str, tokens: int, patience_s: float) -> Permit | Wait | None:
+        """The same by the name of the limits. `job` is who asks, among whom turns are fair."""
         if name is None or name not in self.limits:
             return None
-        until = time.monotonic() + PATIENCE_S
+        until = time.monotonic() + patience_s
         while True:
-            found = self._ask(name, work, tokens)
+            found = self._ask(name, job, tokens)
             if isinstance(found, Permit):
                 return found
             left = until - time.monotonic()
@@ -53,9 +56,9 @@ class Gate:
                 return found
             time.sleep(min(left, max(SHORTEST_S, found.ms / 1000)))
 
-    def _ask(self, name: str, work: Work, tokens: int) -> Permit | Wait:
+    def _ask(self, name: str, job: str, tokens: int) -> Permit | Wait:
         try:
-            return self.governor.acquire(name, str(work.step.job_id), max(1, tokens), owner=self.owner)
+            return self.governor.acquire(name, job, max(1, tokens), owner=self.owner)
         except TooManyTokensError as error:
             raise CallError(ErrorClass.OVERLONG, "over_limit", error.message) from error
         except GovernorUnavailableError:

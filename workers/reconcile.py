@@ -59,6 +59,7 @@ def _take_back(rows: Repositories, overdue: Sequence[Overdue], now: int, patienc
                 outcome=Outcome.LOST,
                 error_code="lease_lost",
                 message="the process that held it ended or slept past its lease",
+                calls=0,  # if it was asked is not known
             )
             for item in overdue
         ]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from db.database import Database
 from db.engine import make_engine
 from db.version import is_current
 from pipeline.errors import SettingsError, StorageError
+from pipeline.ids import uuid7
 from pipeline.models.protocol import Model
 from pipeline.ops import registry
 from pipeline.settings import LimitsSpec, Settings
@@ -24,6 +26,9 @@ from workers.governor.redis import RedisGovernor
 from workers.governor.rules import Tuning
 from workers.ingest.ingest import Cutting
 from workers.locks import ProcessLock
+
+if TYPE_CHECKING:
+    from workers.models.direct import Direct
 
 
 class UnknownModelError(SettingsError):
@@ -141,6 +146,25 @@ class Runtime:
         else:
             governor = LocalGovernor(limits, tuning=tuning)
         return Gate(governor, limits, owner)
+
+    @cached_property
+    def _direct_gate(self) -> Gate:
+        """What stands before all calls of this process outside jobs."""
+        return self.gate(uuid7().hex)
+
+    def direct(self, kind: str, model: str, tell: Callable[[str], None] = lambda _text: None) -> Direct:
+        """What asks a model outside jobs, for a command of some `kind`."""
+        from workers.models.direct import Direct
+
+        return Direct(
+            kind=kind,
+            model=model,
+            limits=self.limits_of(model),
+            gate=self._direct_gate,
+            lease_s=self.settings.lease_s,
+            database=lambda: self.database,
+            tell=tell,
+        )
 
     def cutting(self, spec: GrainSpec, tokenizer: str | None = None) -> Cutting:
         """A grain with the tokenizer that counts for it: that of the settings, where no other is named."""

@@ -51,7 +51,7 @@ UNLEASED: dict[str, Any] = {"lease_owner": null(), "lease_until_ms": null()}
 
 _ADDED = ("step_id", "ordinal", "key", "page_id", "page_ordinal", "inputs", "scope")  # step, and db.values.NewTask
 _ATTEMPT = ("task_id", "number", "epoch", "owner", "started_ms", "ended_ms", "outcome")
-_TOLD = ("error_code", "message", "tokens_in", "tokens_out", "cost_micros")
+_TOLD = ("error_code", "message", "tokens_in", "tokens_out", "cost_micros", "calls")
 
 
 def _resolved(given: Given, source: FromClause) -> tuple[dict[str, Any], FromClause]:

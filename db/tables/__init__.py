@@ -1,5 +1,6 @@
 """The tables, one module a family of nouns."""
 
+from db.tables.calls import DirectCallRow
 from db.tables.chunks import ChunkingRow, ChunkRow, ContentRow, GrainRow, PageRow, RevisionPagesRow
 from db.tables.documents import DocumentRow, RevisionRow, SectionRow
 from db.tables.evidence import DecisionRow, EntitySetRow, SearchChunkingRow, SearchChunkRow, TraceRow
@@ -14,6 +15,7 @@ __all__ = [
     "ChunkingRow",
     "ContentRow",
     "DecisionRow",
+    "DirectCallRow",
     "DocumentRow",
     "EntitySetRow",
     "EventRow",

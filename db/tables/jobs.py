@@ -161,3 +161,4 @@ class AttemptRow(Base):
     tokens_in: Mapped[Big]
     tokens_out: Mapped[Big]
     cost_micros: Mapped[Big]
+    calls: Mapped[int] = mapped_column(server_default="1")  # requests to the model

@@ -188,7 +188,7 @@ def measure_command(
     with options.runtime(state, model=model, tokenizer=tokenizer) as runtime:
         _indexed(runtime)
         wanted = _wanted(runtime, question, documents, section, max_sources, order)
-        chat = chat_for(runtime, runtime.settings.model, thinking)
+        chat = chat_for(runtime, runtime.settings.model, thinking, "measure", console.note)
         counted, _ = counting(question, chat, runtime.cutting(GrainSpec()).counter)
         rows = list(measure.measure(runtime.database, wanted, budgets, counted, chat=chat, live=not dry_run))
     if to_plot is not None:
@@ -239,4 +239,4 @@ def _bundle(
     runtime: Runtime, wanted: Wanted, budget: int | None, kind: str = "context", thinking: bool | None = None
 ) -> tuple[Bundle, Chat | None, Counted]:
     _indexed(runtime)
-    return gather(runtime, wanted, budget=budget, kind=kind, thinking=thinking)
+    return gather(runtime, wanted, budget=budget, kind=kind, thinking=thinking, tell=console.note)

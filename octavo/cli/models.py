@@ -63,7 +63,7 @@ def ask_model(name: Name, as_json: options.AsJson = False, state: options.State 
     with options.runtime(state) as runtime:
         model = _chat(runtime, name)
         try:
-            answer, seconds = try_out(model)
+            answer, seconds = try_out(model, runtime.direct("test", name))
         except CallError as error:
             if as_json:
                 console.print_json({"name": name, "ok": False, "error": error.code, "says": error.message})
@@ -89,7 +89,7 @@ def ask_model(name: Name, as_json: options.AsJson = False, state: options.State 
 def probe_model(name: Name, as_json: options.AsJson = False, state: options.State = None) -> None:
     """Find out what a server does: tokens, JSON, seeds, logprobs, thinking, window; with lines for its profile."""
     from workers.models.openai_engine import OpenAIEngine
-    from workers.models.probe import Probe
+    from workers.models.probe import Probe, counted
 
     with options.runtime(state) as runtime:
         model = _chat(runtime, name)
@@ -97,7 +97,7 @@ def probe_model(name: Name, as_json: options.AsJson = False, state: options.Stat
             raise UsageError(
                 f"Model {name!r} is in this process: there is no server to probe", hint="octavo models test"
             )
-        probe = Probe(model, model.engine.raw)
+        probe = Probe(model, counted(model, model.engine.raw, runtime.direct("probe", name, console.note)))
         try:
             listed: list[str] = model.engine.models()
         except CallError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,44 @@ def test_a_window_without_room_and_an_answer_that_is_none_are_told(cli: Cli, stu
     text = (cli.folder / "octavo.toml").read_text()
     (cli.folder / "octavo.toml").write_text(re.sub("context_window = 700", "context_window = 180", text))
     cli.refused("ask", QUESTION, "--model", "stub", code=2, says="no room for evidence")
+
+
+def test_what_a_question_costs_is_counted_whatever_came_of_it(cli: Cli, stub: Server) -> None:
+    text = (cli.folder / "octavo.toml").read_text()
+    (cli.folder / "octavo.toml").write_text(f"{text}input_price = 2.0\noutput_price = 8.0\n")
+    used = cli.ok("ask", QUESTION, "--model", "stub", "--json").json["used"]
+    assert used["cost"] == pytest.approx((used["tokens_in"] * 2 + used["tokens_out"] * 8) / 1e6)
+    stub.rules({"fault": "wrong_usage"})
+    odd = cli.ok("ask", QUESTION, "--model", "stub", "--json").json["used"]
+    assert (odd["tokens_in"], 0 < odd["tokens_out"] < 1000) == (used["tokens_in"], True)
+    stub.rules({"fault": "truncated"})
+    cli.refused("ask", QUESTION, "--model", "stub", code=1, says="truncated")
+    stub.rules()
+    cli.ok("models", "test", "stub")
+    for by, name, calls in (
+        ("document", "book", 3), ("document", "(none)", 1), ("collection", "default", 3), ("job", "(ask)", 3),
+        ("job", "(test)", 1), ("model", "stub", 4),
+    ):  # fmt: skip
+        rows = {row["name"]: row for row in cli.ok("usage", "--by", by, "--json").json["rows"]}
+        assert (rows[name]["calls"], rows[name]["cost"] > 0) == (calls, True)
+    (day,) = cli.ok("usage", "--by", "day", "--json").json["rows"]
+    assert (day["calls"], day["tokens_in"] > 3 * used["tokens_in"]) == (4, True)
+
+
+def test_questions_keep_to_the_profiles_limits_and_to_what_a_server_asks(cli: Cli, stub: Server) -> None:
+    with (cli.folder / "octavo.toml").open("a") as profile:
+        profile.write("limits = { requests_per_minute = 1, window_s = 0.7 }\n")
+    cli.ok("measure", QUESTION, "--model", "stub", "--evidence-tokens", "40,60,90", "--json")
+    times = [call["at"] for call in stub.calls]
+    assert len(times) == 3
+    assert all(later - earlier > 0.6 for earlier, later in pairwise(times))
+    stub.reset()
+    stub.rules({"fault": "rate_limited", "after_s": 1.2, "times": 1})
+    said = cli.ok("ask", QUESTION, "--model", "stub")
+    assert "rate_limited: trying again in 1." in said.err
+    first, second = [call["at"] for call in stub.calls]
+    assert second - first > 1.1
+    stub.reset()
+    stub.rules({"fault": "auth"})
+    cli.refused("ask", QUESTION, "--model", "stub", code=1, says="auth: The server refuses the key")
+    assert len(stub.calls) == 1  # what another try would meet again is not tried again

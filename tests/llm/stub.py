@@ -21,7 +21,7 @@ from typing import Any
 
 HOST = "127.0.0.1"
 FENCE = re.compile(r"BOOK TEXT (\w+) BEGINS\n(.*?)\nBOOK TEXT \1 ENDS", re.DOTALL)
-SCHEMA = re.compile(r"fits this JSON schema.*?\n(\{.*\})\n", re.DOTALL)
+SCHEMA = re.compile(r"fits this JSON schema.*?\n(\{.*\})\s*$", re.DOTALL)
 TRY = re.compile(r"This is try \d of this passage\.")
 
 

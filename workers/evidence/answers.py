@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from uuid import UUID
 
 from pipeline.evidence.asking import evidence_of, judged, quoted, request
 from pipeline.ops.values import Json
 from workers.evidence.chat import Chat, Reply
 from workers.evidence.context import Bundle
+
+MILLION = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,6 +31,7 @@ class Answered:
             cost = {
                 "tokens_in": self.reply.tokens_in,
                 "tokens_out": self.reply.tokens_out,
+                "cost": self.reply.cost_micros / MILLION,
                 "seconds": round(self.reply.seconds, 3),
             }
         return {
@@ -53,7 +57,9 @@ def answer(bundle: Bundle, chat: Chat | None) -> Answered:
             mine = [quote for quote in quotes if quote.marker == marker]
             lines[marker] = (min(q.start_line for q in mine), max(q.end_line for q in mine))
     else:
-        reply = chat.complete(request(bundle.question, evidence_of(bundle.sources)))
+        documents = {source.document for source in bundle.sources}
+        one = UUID(documents.pop()) if len(documents) == 1 else None
+        reply = chat.complete(request(bundle.question, evidence_of(bundle.sources)), one)
         text = reply.text
     found = judged(text, bundle.sources)
     citations = tuple(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
+from uuid import UUID
 
 from pipeline.errors import OctavoError
 from pipeline.evidence.asking import Message, request
@@ -15,8 +16,9 @@ from pipeline.models.llm import prompts
 from pipeline.models.llm.chat import ChatModel, checked
 from pipeline.models.llm.engine import Ask
 from pipeline.models.protocol import Model
-from pipeline.retry import CallError
+from pipeline.retry import CallError, Usage
 from pipeline.split.grain import TokenCounter
+from workers.models.direct import Direct
 
 PER_MESSAGE = 8  # tokens that a template puts around a message
 
@@ -28,6 +30,7 @@ class Reply:
     text: str
     tokens_in: int
     tokens_out: int
+    cost_micros: int
     seconds: float
 
 
@@ -47,8 +50,8 @@ class Chat(Protocol):
     def count(self, messages: Sequence[Message]) -> int:
         """Tokens of a chat with its template."""
 
-    def complete(self, messages: Sequence[Message]) -> Reply:
-        """Answer. Raises AskError."""
+    def complete(self, messages: Sequence[Message], document: UUID | None = None) -> Reply:
+        """Answer; `document` is whose text is sent, where it is one document's. Raises AskError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +95,9 @@ def counting(question: str, chat: Chat | None, tokenizer: TokenCounter) -> tuple
 class LanguageChat:
     """A language model of a profile, asked freely: its own tokenizer and template count."""
 
-    def __init__(self, model: ChatModel) -> None:
+    def __init__(self, model: ChatModel, direct: Direct) -> None:
         self._model = model
+        self._direct = direct
         self.name = model.name
         self.window = model.profile.window
         self.reserve = min(int(model.profile.sampling.get("max_tokens") or model.profile.output_reserve), self.window)
@@ -104,24 +108,39 @@ class LanguageChat:
         """Tokens of a chat with its template."""
         return self._model.counter.count(self._own(messages))
 
-    def complete(self, messages: Sequence[Message]) -> Reply:
-        """Answer. Raises AskError for what is no answer: one that was cut off, a refusal, a provider that is down."""
+    def complete(self, messages: Sequence[Message], document: UUID | None = None) -> Reply:
+        """Answer, within the profile's limits. Raises AskError for what is no answer: one that was cut off, a refusal,
+        a provider that is down or has no room now.
+        """
         own = self._own(messages)
         profile = self._model.profile
         sampling = {name: value for name, value in profile.sampling.items() if name != "max_tokens"}
         ask = Ask(messages=own, max_tokens=self.reserve, sampling=sampling, timeout_s=profile.timeout_s)
-        began = time.perf_counter()
+        tokens = self._model.counter.count(own)
         try:
-            completion = self._model.engine.complete(ask)
+            return self._direct.call(lambda: self._asked(ask, tokens), tokens=tokens + self.reserve, document=document)
+        except CallError as error:
+            told = f"Model {self.name!r} gave no answer: {error.code}: {error.message}"
+            raise AskError(told, hint=error.hint) from error
+
+    def _asked(self, ask: Ask, tokens: int) -> tuple[Reply, Usage]:
+        began = time.perf_counter()
+        completion = self._model.engine.complete(ask)
+        took = time.perf_counter() - began
+        used = self._model.used(completion, tokens, self.reserve)
+        try:
             said = checked(completion)
         except CallError as error:
-            raise AskError(f"Model {self.name!r} gave no answer: {error.message}", hint=error.hint) from error
-        return Reply(
+            error.used = used
+            raise
+        reply = Reply(
             text=said.answer,
-            tokens_in=completion.tokens_in or self._model.counter.count(own),
-            tokens_out=completion.tokens_out or self._model.counter.count_text(completion.content),
-            seconds=time.perf_counter() - began,
+            tokens_in=used.tokens_in,
+            tokens_out=used.tokens_out,
+            cost_micros=used.cost_micros,
+            seconds=took,
         )
+        return reply, used
 
     def _own(self, messages: Sequence[Message]) -> list[prompts.Message]:
         """As the model takes them: one that knows no system message gets it before the question."""
@@ -130,6 +149,6 @@ class LanguageChat:
         return [prompts.Message("user", "\n\n".join(message.content for message in messages))]
 
 
-def chat_of(model: Model) -> Chat | None:
+def chat_of(model: Model, direct: Callable[[], Direct]) -> Chat | None:
     """A profile's model as something that can be asked freely; None for one that only answers ops."""
-    return LanguageChat(model) if isinstance(model, ChatModel) else None
+    return LanguageChat(model, direct()) if isinstance(model, ChatModel) else None

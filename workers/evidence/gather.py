@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pipeline.errors import UsageError
 from pipeline.ops.values import Json
 from pipeline.spec import GrainSpec
@@ -12,11 +14,20 @@ from workers.runtime import Runtime
 USUAL_BUDGET = 2000  # tokens, where the model has no window that says how many
 
 
-def chat_for(runtime: Runtime, model: str, thinking: bool | None) -> Chat | None:
-    """The model that is asked, made to think or not where that is said; None for the extractive one."""
+def _silent(_text: str) -> None:
+    """Nobody looks on."""
+
+
+def chat_for(
+    runtime: Runtime, model: str, thinking: bool | None, kind: str, tell: Callable[[str], None] = _silent
+) -> Chat | None:
+    """The model that is asked, made to think or not where that is said; None for the extractive one.
+
+    Its calls are counted as of a `kind`; who waits for one that is put off is told so.
+    """
     if thinking is not None:
         runtime.think(model, thinking)
-    return chat_of(runtime.model(model))
+    return chat_of(runtime.model(model), lambda: runtime.direct(kind, model, tell))
 
 
 def gather(
@@ -28,13 +39,14 @@ def gather(
     model: str | None = None,
     thinking: bool | None = None,
     index: bool = True,
+    tell: Callable[[str], None] = _silent,
 ) -> tuple[Bundle, Chat | None, Counted]:
     """The bundle of a question, its trace stored, with the model it is for and how it was counted.
 
     `index`: bring the index up to date first. Raises UsageError for a budget that the model's window does not leave.
     """
     name = model or runtime.settings.model
-    chat = chat_for(runtime, name, thinking)
+    chat = chat_for(runtime, name, thinking, kind, tell)
     counted, count = counting(wanted.question, chat, runtime.cutting(GrainSpec()).counter)
     whole = counted.budget()
     left = whole.evidence if whole else None

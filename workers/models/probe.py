@@ -13,7 +13,8 @@ from pipeline.models.llm.chat import ChatModel
 from pipeline.models.llm.engine import Ask, Completion
 from pipeline.models.llm.prompts import Message
 from pipeline.ops.values import Json
-from pipeline.retry import CallError
+from pipeline.retry import CallError, Usage
+from workers.models.direct import Direct
 
 SHORT = 64  # tokens of the answers that a probe asks for
 THINKING = 512  # of one that may think first
@@ -23,6 +24,7 @@ SCHEMA: Json = {
     "required": ["colour"],
     "additionalProperties": False,
 }
+Raw = Callable[..., Mapping[str, Any]]  # one chat completion with more fields in its body; the whole answer
 _WORDS = "The ferry crossed the river at dawn and nobody spoke until it had landed. "
 _MOST_WINDOW = 1 << 20
 
@@ -41,7 +43,7 @@ class Probe:
     """Asks one server, a few short questions."""
 
     model: ChatModel
-    raw: Callable[..., Mapping[str, Any]]  # one chat completion with more fields in its body; the whole answer
+    raw: Raw
     found: list[Found] = field(default_factory=list)
     calls: int = 0
 
@@ -145,12 +147,43 @@ def _content(body: Mapping[str, Any]) -> str:
         raise fault("bad_response", "The server's answer has no choices[0].message") from None
 
 
-def try_out(model: ChatModel) -> tuple[Completion, float]:
+def counted(
+    model: ChatModel, raw: Callable[..., Mapping[str, Any]], direct: Direct
+) -> Callable[..., Mapping[str, Any]]:
+    """A way to ask within the model's limits, each call counted in `octavo usage`."""
+
+    def ask(text: str, *, max_tokens: int, **body: Json) -> Mapping[str, Any]:
+        tokens = model.counter.count([Message("user", text)])
+
+        def make() -> tuple[Mapping[str, Any], Usage]:
+            found = raw(text, max_tokens=max_tokens, **body)
+            told = found.get("usage") or {}
+            read, written = (told.get(name) for name in ("prompt_tokens", "completion_tokens"))
+            said = Completion(
+                content=_content(found),
+                finish="stop",
+                tokens_in=read if isinstance(read, int) else None,
+                tokens_out=written if isinstance(written, int) else None,
+            )
+            return found, model.used(said, tokens, max_tokens)
+
+        return direct.call(make, tokens=tokens + max_tokens)
+
+    return ask
+
+
+def try_out(model: ChatModel, direct: Direct) -> tuple[Completion, float]:
     """One short question: the answer and its seconds. Raises CallError."""
-    began = time.monotonic()
     sampling = {name: value for name, value in model.profile.sampling.items() if name != "max_tokens"}
     most = min(THINKING, model.profile.output_reserve)
     ask = Ask(
         messages=[Message("user", "Say yes.")], max_tokens=most, sampling=sampling, timeout_s=model.profile.timeout_s
     )
-    return model.engine.complete(ask), time.monotonic() - began
+    tokens = model.counter.count(ask.messages)
+
+    def make() -> tuple[tuple[Completion, float], Usage]:
+        began = time.monotonic()
+        found = model.engine.complete(ask)
+        return (found, time.monotonic() - began), model.used(found, tokens, most)
+
+    return direct.call(make, tokens=tokens + most, tries=1)

@@ -8,12 +8,14 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from db.database import Repositories
-from db.repositories.usage import Used
+from db.repositories.usage import Direct, Used
 from db.values import Document, Job, Step
 from pipeline.ops.values import Json
 
 MILLION = 1_000_000
-SEVERAL = "(several)"  # nodes over more than one document
+SEVERAL = "(several)"  # nodes and questions over more than one document
+NONE = "(none)"  # a test or probe of a model
+QUESTIONS = ("ask", "measure")  # calls outside jobs that send the text of documents
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -39,6 +41,13 @@ class Sums:
     saved_tokens: int = 0
     saved_micros: int = 0
 
+    def add(self, used: Used | Direct) -> None:
+        """Add what was spent."""
+        self.calls += used.calls
+        self.tokens_in += used.tokens_in
+        self.tokens_out += used.tokens_out
+        self.cost_micros += used.cost_micros
+
     def row(self, name: str) -> dict[str, Json]:
         """As JSON; costs in the profile's currency."""
         return {
@@ -54,23 +63,39 @@ class Sums:
 
 
 def usage(rows: Repositories, by: By, *, jobs: int) -> list[dict[str, Json]]:
-    """One row a name, those that cost most first, over the latest `jobs` jobs."""
+    """One row a name, those that cost most first, over the latest `jobs` jobs and all that was asked outside jobs."""
     found: dict[str, Sums] = {}
     for job in rows.jobs.latest(jobs):
         steps = {step.id: step for step in rows.jobs.steps(job.id)}
         for name, used, spent in _named(rows, job, steps, by):
             sums = found.setdefault(name, Sums())
             if spent:
-                sums.calls += used.calls
-                sums.tokens_in += used.tokens_in
-                sums.tokens_out += used.tokens_out
-                sums.cost_micros += used.cost_micros
+                sums.add(used)
             else:
                 sums.hits += used.calls
                 sums.saved_tokens += used.tokens_in + used.tokens_out
                 sums.saved_micros += used.cost_micros
+    for name, asked in _direct(rows, by):
+        found.setdefault(name, Sums()).add(asked)
     ordered = sorted(found.items(), key=lambda pair: (-pair[1].cost_micros, -pair[1].tokens_in, pair[0]))
     return [sums.row(name) for name, sums in ordered]
+
+
+def _direct(rows: Repositories, by: By) -> Iterator[tuple[str, Direct]]:
+    """What was asked outside jobs: it belongs to no job, so its kind stands there."""
+    for used in rows.usage.direct():
+        if by is By.MODEL:
+            yield used.model, used
+        elif by is By.JOB:
+            yield f"({used.kind})", used
+        elif by is By.DAY:
+            yield (_EPOCH + timedelta(days=used.day)).date().isoformat(), used
+        else:
+            document = rows.documents.get(used.document_id) if used.document_id else None
+            if document is None:
+                yield SEVERAL if used.kind in QUESTIONS else NONE, used
+            else:
+                yield document.title if by is By.DOCUMENT else document.collection, used
 
 
 def _named(rows: Repositories, job: Job, steps: dict[int, Step], by: By) -> Iterator[tuple[str, Used, bool]]:

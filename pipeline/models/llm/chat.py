@@ -171,7 +171,7 @@ class ChatModel:
             timeout_s=min(request.timeout_s, self.profile.timeout_s),
         )
         completion = self.engine.complete(ask)
-        used = self._used(completion, tokens, ask.max_tokens)
+        used = self.used(completion, tokens, ask.max_tokens)
         try:
             return self._read(request, material, completion), used
         except CallError as error:
@@ -233,7 +233,8 @@ class ChatModel:
         """window − output reserve − safety: what system, instructions, history and input may take together."""
         return self.profile.window - _max_tokens(request) - self.counter.safety(self.profile.window)
 
-    def _used(self, completion: Completion, tokens_in: int, max_tokens: int) -> Usage:
+    def used(self, completion: Completion, tokens_in: int, max_tokens: int) -> Usage:
+        """What a call used: as the server counts where that may be right, else by our count (the prompt's is given)."""
         if _believable(completion.tokens_in, tokens_in):
             tokens_in = cast(int, completion.tokens_in)
         written = self.counter.count_text(completion.content + completion.thoughts)

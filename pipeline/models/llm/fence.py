@@ -20,7 +20,7 @@ CLOSING_JSON = "Answer with one JSON value of the schema you were given, and wit
 CLOSING_TEXT = "Answer with the text asked for, and with nothing else.\n"
 TRY = "This is try {attempt} of this passage."
 
-FIXED = "\n".join((SYSTEM, AROUND, CLOSING_SCHEMA, CLOSING_JSON, CLOSING_TEXT, TRY))
+FIXED = "\n".join((SYSTEM, TRY, AROUND, CLOSING_SCHEMA, CLOSING_JSON, CLOSING_TEXT))
 """What stands in every prompt; part of every key beside the op's own template."""
 
 

@@ -69,10 +69,12 @@ def messages(
     except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
         raise PipelineError(f"The prompt can not be rendered: {type(error).__name__}: {error}") from error
     around = f"{AROUND.format(shown=fenced(shown))}\n" if shown else ""
-    body = f"{around}{asked.strip()}\n\n{closing_line(schema, show_schema)}{TRY.format(attempt=min(attempt, 9))}"
+    body = f"{around}{asked.strip()}\n\n{closing_line(schema, show_schema)}".rstrip()
+    # Not at the end: a small model would say it after us.
+    system = f"{SYSTEM} {TRY.format(attempt=min(attempt, 9))}"
     if system_role:
-        return [Message("system", SYSTEM), Message("user", body)]
-    return [Message("user", f"{SYSTEM}\n\n{body}")]
+        return [Message("system", system), Message("user", body)]
+    return [Message("user", f"{system}\n\n{body}")]
 
 
 def closing_line(schema: Json, show_schema: bool) -> str:

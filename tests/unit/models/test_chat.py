@@ -200,9 +200,11 @@ def test_every_try_has_a_prompt_of_the_same_length_and_they_differ() -> None:
     for attempt in range(1, 5):
         with pytest.raises(CallError):
             ask(chat(engine), SUMMARIZE, attempt=attempt)
-    prompts = [asked.messages[1].content for asked in engine.asked]
+    prompts = ["\n".join(message.content for message in asked.messages) for asked in engine.asked]
     assert len({len(prompt) for prompt in prompts}) == 1
     assert len(set(prompts)) == 4
+    # A small model says the last line after whoever asks it: nothing may stand there that could pass for an answer.
+    assert all("try" not in asked.messages[-1].content for asked in engine.asked)
 
 
 @pytest.mark.parametrize(("said", "taken"), [(-5, False), (0, False), (None, False), (10**9, False), (1700, True)])
