@@ -42,7 +42,7 @@ op = "prompt"
 prompt = """In one short sentence: what happens here?
 
 {{ text }}"""
-sampling = { max_tokens = 48 }
+sampling = { max_tokens = 64 }
 attempts = 2
 '''
 PROFILES = """[models.local]
@@ -90,7 +90,7 @@ def excerpt() -> str:
     """A few paragraphs of the sample tale: what this small model reads in a minute."""
     text = (ROOT / "samples" / "the-lamp-at-grey-skerry.txt").read_text(encoding="utf-8")
     begin = text.index("Chapter 1")
-    return text[begin : begin + 1900].rpartition("\n\n")[0] + "\n"
+    return text[begin : begin + 1400].rpartition("\n\n")[0] + "\n"
 
 
 def fast_blas() -> str | None:

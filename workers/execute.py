@@ -10,7 +10,7 @@ from typing import Protocol
 from db.values import Claim, NewPartition, NewResult, Step
 from pipeline import canonical
 from pipeline.errors import OctavoError, SettingsError
-from pipeline.models.protocol import Answer, Request
+from pipeline.models.protocol import Answer, Model, Request
 from pipeline.ops.kinds import FoldOp, MapOp, MergeOp
 from pipeline.ops.values import Json, OpOutput
 from pipeline.retry import CallError, ErrorClass
@@ -195,12 +195,24 @@ class Executor:
         """Tokens that the call may use, to be asked of the limits."""
         if work.plan.model is None:
             return work.tokens
-        measure = self._models.model(work.plan.model).measure(self._request(work))
+        measure = self._model(work).measure(self._request(work))
         return measure.tokens_in + measure.tokens_out
 
     def _ask(self, work: Work) -> Answer:
-        assert work.plan.model is not None
-        return self._models.model(work.plan.model).answer(self._request(work))
+        return self._model(work).answer(self._request(work))
+
+    def _model(self, work: Work) -> Model:
+        """The model of a step. Raises SettingsError where it is another one here than when the job was planned."""
+        name, planned = work.plan.model, work.plan.model_identity
+        assert name is not None
+        model = self._models.model(name)
+        if model.identity != planned:
+            # Its answers would stand in the memo under the name of the other one.
+            raise SettingsError(
+                f"Model {name!r} is {model.identity} here, and this job was planned with {planned}",
+                hint="set its profile as it was (or pin its identity), or run the book anew: what is done is kept",
+            )
+        return model
 
     @staticmethod
     def _request(work: Work) -> Request:

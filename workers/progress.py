@@ -23,6 +23,8 @@ WAIT_REASONS = {
     "strange": "a worker that does not know its op was rung for it: another one will be",
 }
 
+FAULTS = ("circuit", "cool_down", "adaptive")  # of these the provider's own words tell more
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StepProgress:
@@ -48,6 +50,7 @@ class JobProgress:
     steps: tuple[StepProgress, ...]
     waits: str | None = None  # the governor's reason, where tasks wait for it
     lacks: str | None = None  # what no live worker has, in distributed mode
+    failed: str | None = None  # what the latest failed try said, where nothing runs and tries wait
     embedded: bool = True
 
     def total(self, name: str) -> int:
@@ -69,9 +72,10 @@ class JobProgress:
             if self.lacks:
                 return self.lacks
             if self.waits:
-                return WAIT_REASONS.get(self.waits, f"the governor gives no permit: {self.waits}")
+                told = WAIT_REASONS.get(self.waits, f"the governor gives no permit: {self.waits}")
+                return f"{told} ({self.failed})" if self.failed and self.waits in FAULTS else told
             if retrying:
-                return f"{retrying} retries wait for their time"
+                return f"{retrying} retries wait for their time" + (f" ({self.failed})" if self.failed else "")
             if self.embedded:
                 return "no process works on it: octavo resume goes on"
             if self.total("rung"):
@@ -86,10 +90,13 @@ def progress(rows: Repositories, job: Job, settings: Settings | None = None) -> 
     tasks = rows.tasks.counts(ids)
     counts = rows.jobs.counts(ids)
     fleet = fleet_of(rows, settings) if settings and job.state is JobState.RUNNING else None
+    retrying = any(found.get("retrying") for found in tasks.values())
+    still = retrying and not any(found.get(TaskState.LEASED) for found in tasks.values())
     return JobProgress(
         job=job,
         steps=tuple(_step(step, tasks[step.id], counts.get(step.id, Counts())) for step in steps),
-        waits=rows.tasks.waits(ids) if any(found.get("retrying") for found in tasks.values()) else None,
+        waits=rows.tasks.waits(ids) if retrying else None,
+        failed=rows.tasks.latest_fault(ids) if still else None,
         lacks=fleet.lacks(job, steps) if fleet else None,
         embedded=settings is None or not settings.distributed,
     )

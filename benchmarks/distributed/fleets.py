@@ -25,6 +25,7 @@ from workers.ingest.ingest import Ingested, ingest
 from workers.planning.jobs import begin_job
 from workers.runtime import Runtime
 
+ROOT = Path(__file__).resolve().parent.parent.parent
 SLOTS = 32
 LOOK_S = 0.01
 JOB_LOOK_S = 0.05  # a look costs a query
@@ -165,7 +166,13 @@ def _processes(command: Sequence[str], environ: dict[str, str], count: int, fold
         for number in range(count):
             log = stack.enter_context((folder / "workers.log").open("ab"))
             own = [part.replace("NUMBER", str(number)) for part in command]
-            started.append(subprocess.Popen(own, env={**os.environ, **environ}, stdout=log, stderr=log))
+            # In the folder, whose octavo.toml may hold model profiles.
+            told = {
+                **os.environ,
+                **environ,
+                "PYTHONPATH": os.pathsep.join((str(ROOT), os.environ.get("PYTHONPATH", ""))),
+            }
+            started.append(subprocess.Popen(own, env=told, cwd=folder, stdout=log, stderr=log))
         try:
             yield [process.pid for process in started]
         finally:

@@ -286,6 +286,18 @@ class TaskRepository:
         found = {code: count for code, count in self._connection.execute(query) if code}
         return max(found, key=lambda code: (found[code], code)).removeprefix(WAITS) if found else None
 
+    def latest_fault(self, step_ids: Sequence[int]) -> str | None:
+        """`code: message` of the latest try of the steps that failed and said why."""
+        query = (
+            select(AttemptRow.error_code, AttemptRow.message)
+            .join(TaskRow, TaskRow.id == AttemptRow.task_id)
+            .where(TaskRow.step_id.in_(step_ids), AttemptRow.message.is_not(None))
+            .order_by(AttemptRow.id.desc())
+            .limit(1)
+        )
+        found = self._connection.execute(query).one_or_none()
+        return f"{found.error_code}: {found.message}" if found else None
+
     def outputs(self, step_id: int) -> Iterator[tuple[int, bytes | None, bytes | None, int]]:
         """(ordinal, key, output hash, bytes of the output) of a step's tasks, in order; None, None, 0 for a hole."""
         query = (

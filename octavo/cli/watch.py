@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from types import TracebackType
 from typing import Self
@@ -33,6 +34,7 @@ class Watch:
         self._began = time.monotonic()
         self._told = self._began
         self._first: dict[int, int] = {}
+        self._done = 0
         self._lacks: str | None = None
         self._lacked = 0.0  # since when; workers take a moment to load a job's ops
 
@@ -48,8 +50,13 @@ class Watch:
             self._bars.stop()
 
     def beat(self, beat: Beat) -> None:
-        """Show where the job stands. What the workers lack is said even where nothing else is: no more would come."""
-        self._tell(beat.progress.lacks)
+        """Show where the job stands. What it waits for is said even where nothing else is: no more would come."""
+        failed = beat.progress.waits_because() if beat.progress.failed else None
+        done = beat.progress.total("done")
+        # A try of what waits is no move: only what is done ends the waiting.
+        if beat.progress.lacks or failed or done != self._done:
+            self._tell(beat.progress.lacks or failed)
+        self._done = done
         if self._quiet:
             return
         if self._terminal:
@@ -62,6 +69,7 @@ class Watch:
 
     def _tell(self, lacks: str | None) -> None:
         now = time.monotonic()
+        lacks = re.sub(r"^\d+ ", "", lacks) if lacks else None  # how many wait changes, and is shown already
         if lacks != self._lacks:
             self._lacks, self._lacked = lacks, now
         elif lacks and self._lacked and now - self._lacked > PLAIN_EVERY_S:

@@ -18,9 +18,14 @@ from tests.distributed.servers import Postgres, Provider, Redis, until
 class ServedCli(Cli):
     """The command, with a database and a broker for its state."""
 
-    def __init__(self, folder: Path, state: Path, more: dict[str, str]) -> None:
+    def __init__(self, folder: Path, state: Path, more: dict[str, str], fleet: Fleet) -> None:
         super().__init__(folder, state)
         self._more = more
+        self.fleet = fleet
+
+    def another_worker(self, slots: int = 4, *, wait: bool = True) -> None:
+        """Start one more, told what the first was."""
+        self.fleet.worker(slots=slots, wait=wait, **self._more)
 
     def environment(self, **more: str) -> dict[str, str]:
         return super().environment(**self._more, **more)
@@ -46,7 +51,7 @@ def fleet_in(folder: Path, postgres: Postgres) -> Iterator[Fleet]:
 
 
 @contextmanager
-def served(folder: Path, postgres: Postgres, *arguments: str, slots: int = 4) -> Iterator[ServedCli]:
+def served(folder: Path, postgres: Postgres, *arguments: str, slots: int = 4, **more: str) -> Iterator[ServedCli]:
     """The command in a folder, its jobs done by a worker (`octavo worker …arguments`) that finds ops there too."""
     with fleet_in(folder, postgres) as fleet:
         told = {
@@ -54,8 +59,8 @@ def served(folder: Path, postgres: Postgres, *arguments: str, slots: int = 4) ->
             "OCTAVO_REDIS_URL": fleet.redis.url,
             "OCTAVO_LEASE_S": "5",
             "OCTAVO_RECONCILE_S": "0.3",
-        }
+        } | more
         forks = "prefork" in arguments  # then its children beat, not the process that was started
         fleet.worker(*arguments, slots=slots, wait=not forks, **told)
         until(lambda: fleet.ask("SELECT 1 FROM processes"), within_s=60, what="a worker beats")
-        yield ServedCli(folder, folder / "state", told)
+        yield ServedCli(folder, folder / "state", told, fleet)

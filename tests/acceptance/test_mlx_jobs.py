@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.acceptance.command import Cli
 from tests.acceptance.served import served
 from tests.llm.tiny import tiny
+from workers.models import mlx_engine
 
 PROFILE = """
 [models.tiny]
@@ -65,8 +67,16 @@ def cli(request: pytest.FixtureRequest, tmp_path: Path, model: Path) -> Iterator
     "cli", ["embedded", "prefork", pytest.param("threads", marks=pytest.mark.nightly)], indirect=True
 )
 def test_a_model_in_process_gives_the_same_results_however_its_workers_run_and_none_twice(
-    cli: Cli, said: dict[str, str], request: pytest.FixtureRequest
+    cli: Cli, said: dict[str, str], request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    together: list[int] = []  # how many requests each batch took in; embedded jobs run in this very process
+    insert = mlx_engine._Loaded._insert
+
+    def noted(generator: Any, fresh: Sequence[Any]) -> list[int]:
+        together.append(len(fresh))
+        return insert(generator, fresh)
+
+    monkeypatch.setattr(mlx_engine._Loaded, "_insert", staticmethod(noted))
     lamps = [f"# Chapter {n}\n\nKeeper {n} lit lamp {n * 13} of the tower.\n" for n in range(6)]
     (cli.folder / "book.md").write_text("\n".join(lamps))
     words = ("run", "book.md", "-p", "gibberish.toml", "--model", "tiny", "--json")
@@ -74,6 +84,9 @@ def test_a_model_in_process_gives_the_same_results_however_its_workers_run_and_n
     again = cli.ok(*words).json
     assert (first["state"], first["holes"], first["model_calls"] - first["retries"]) == ("done", 0, 6)
     assert (again["calls"], again["hits"]) == (0, 6)
+    if request.node.callspec.id == "embedded":
+        assert sum(together) == first["model_calls"]
+        assert max(together) > 1, "a process that holds several chunks asks for them in one batch"
     exported = cli.ok("export", "last", "--canonical").out
     assert all(exported == other for other in said.values())
     said[request.node.callspec.id] = exported

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import http.client
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +17,11 @@ from db.database import Database
 from db.engine import make_engine
 from pipeline.models.llm.fence import JOINER
 from tests.acceptance.command import Cli, Ended
-from tests.acceptance.served import served
+from tests.acceptance.served import ServedCli, served
 from tests.corpus import CORPUS
+from tests.distributed.servers import until
 from tests.llm.server import Server
+from workers.supervise import flower
 
 SECRET = "sk-octavo-test-7f3a91c2d4e5"  # what no output may hold
 PIPELINE = """
@@ -142,8 +146,33 @@ class Both:
         finally:
             database.close()
 
+    def watch(self) -> Callable[[], str]:
+        """Start Flower where there are workers; gives what reads its pages."""
+        if not isinstance(self.cli, ServedCli) or not flower.installed():
+            return lambda: ""
+        fleet = self.cli.fleet
+        words = fleet.start_flower().process.args
+        port = next(int(word.removeprefix("--port=")) for word in words if str(word).startswith("--port="))  # type: ignore[union-attr]
+        password = (fleet.folder / flower.PASSWORD_FILE).read_text().strip()
+        allowed = base64.b64encode(f"{flower.USER}:{password}".encode()).decode()
+
+        def read(path: str) -> str:
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+            try:
+                connection.request("GET", path, headers={"Authorization": f"Basic {allowed}"})
+                return connection.getresponse().read().decode("utf-8", "replace")
+            except OSError:
+                return ""  # it begins just now
+            finally:
+                connection.close()
+
+        until(
+            lambda: "celery@" in read("/api/workers?refresh=1") or "octavo-" in read("/workers"), 60, "Flower answers"
+        )
+        return lambda: "\n".join(read(path) for path in ("/", "/workers", "/tasks", "/api/tasks", "/api/workers"))
+
     def broker(self) -> bytes:
-        """All that stands in the broker, which is all that Flower can show."""
+        """All that stands in the broker, from which Flower has what it shows."""
         url = self.cli.environment().get("OCTAVO_REDIS_URL")
         if url is None:
             return b""
@@ -171,7 +200,9 @@ def _modes(
         if request.param == "embedded":
             yield Both(Cli(folder, folder / "state"), *servers)
         else:
-            with served(folder, request.getfixturevalue("postgres_server")) as cli:
+            # At DEBUG, with events for Flower: all that a worker can tell is looked through for the key.
+            told = {"OCTAVO_LOG_LEVEL": "DEBUG"}
+            with served(folder, request.getfixturevalue("postgres_server"), "--events", **told) as cli:
                 yield Both(cli, *servers)
 
 
@@ -230,6 +261,23 @@ def test_every_error_that_passes_is_tried_again_and_counted_by_its_name(both: Bo
     sentences = [row["output"]["sentences"][0] for row in done["output"]["results"]]
     assert all(sentence["verified"] for sentence in sentences)
     assert all(0 < tokens < 2000 for outcome, _, tokens in both.attempts(done["job"]) if outcome == "done")
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(2, 8))])
+def test_faults_at_random_change_no_result(both: Both, seed: int) -> None:
+    pipeline = both.pipeline(name=f"random{seed}")
+    path = both.cli.folder / pipeline
+    path.write_text(path.read_text().replace("attempts = 3", "attempts = 12"))
+    book = both.book(f"random{seed}.md", [lamp(3000 + seed * 100 + at) for at in range(40)])
+    calm = both.run(book, pipeline, model="elsewhere")
+    both.stub.rules({"seed": seed, "rate": 0.35, "faults": [*ONCE, *HARMLESS], "after_s": 0.1})
+    done = both.run(book, pipeline, model="cold")
+    assert (done["state"], done["holes"]) == ("done", 0)
+    assert [row["output"] for row in done["output"]["results"]] == [row["output"] for row in calm["output"]["results"]]
+    failed = [call["fault"] for call in both.stub.calls if call["fault"] in ONCE]
+    assert len(set(failed)) > 5
+    assert len(both.stub.calls) == done["model_calls"] == 40 + len(failed)
+    assert done["retries"] <= len(failed)  # what failed while the provider was down counts against nobody
 
 
 NEVER = {
@@ -402,6 +450,7 @@ def test_the_key_stands_in_nothing_that_octavo_writes(both: Both) -> None:
     book = both.book("secret.md", [lamp(950, "@b@"), lamp(951)])
     refused = both.book("secret2.md", [lamp(952, "@secret@")])
     pipeline = both.pipeline()
+    shown = both.watch()
     said: list[Ended] = [
         both.cli.run("--debug", "run", book, "-p", pipeline, "--model", "stub"),
         both.cli.run("--debug", "run", refused, "-p", pipeline, "--model", "stub"),
@@ -415,6 +464,9 @@ def test_the_key_stands_in_nothing_that_octavo_writes(both: Both) -> None:
         both.cli.run("explain", "secret.md:1"),
     ]
     assert any(call["authorization"] == f"Bearer {SECRET}" for call in both.stub.calls)  # it was used
+    assert not any(
+        "x-stainless-os" in call["headers"] for call in both.stub.calls
+    )  # nor does a server learn what this is
     for ended in said:
         assert SECRET not in ended.out + ended.err
     job = both.cli.ok("jobs", "--json").json[0]["job"]
@@ -422,6 +474,9 @@ def test_the_key_stands_in_nothing_that_octavo_writes(both: Both) -> None:
     for path in both.cli.folder.rglob("*"):  # the database of embedded mode, and the logs of workers, are here too
         if path.is_file():
             assert SECRET.encode() not in path.read_bytes(), path
+    if pages := shown():
+        until(lambda: "octavo.run" in shown(), 20, "Flower has seen a task")
+        assert SECRET not in pages + shown()
     assert SECRET not in both.rows()
     assert SECRET.encode() not in both.broker()
     both.cli.run("cancel", "last")

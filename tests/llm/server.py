@@ -16,8 +16,8 @@ HOST = "127.0.0.1"
 class Server:
     """A stub of the test's own."""
 
-    def __init__(self, folder: Path | None = None) -> None:
-        command = [sys.executable, "-m", "tests.llm.stub", *([str(folder)] if folder else [])]
+    def __init__(self, folder: Path | None = None, port: int = 0) -> None:
+        command = [sys.executable, "-m", "tests.llm.stub", str(port), *([str(folder)] if folder else [])]
         self._process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
         self.port = int(self._process.stdout.readline())

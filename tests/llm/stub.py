@@ -2,7 +2,8 @@
 
 `POST /v1/chat/completions` answers what fits the schema that the prompt or response_format asks for, with quotes of the
 passage. `POST /rules` sets rules, a list of `{"fault", "content", "match", "times", …}`: a rule's fault befalls the
-first `times` calls of each prompt that holds `match`; the first rule that applies counts. `GET /log` gives the calls.
+first `times` calls of each prompt that holds `match`; the first rule that applies counts. A rule `{"seed", "rate",
+"faults"}` gives that part of all calls one of the faults, the same ones whenever it is run. `GET /log` gives the calls.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 HOST = "127.0.0.1"
 FENCE = re.compile(r"BOOK TEXT (\w+) BEGINS\n(.*?)\nBOOK TEXT \1 ENDS", re.DOTALL)
 SCHEMA = re.compile(r"fits this JSON schema.*?\n(\{.*\})\s*$", re.DOTALL)
+QUOTE = 80  # characters: without spaces six words may be a page, and an answer would be longer than max_tokens
 TRY = re.compile(r"This is try \d of this passage\.")
 
 
@@ -77,7 +79,8 @@ class Stub:
         self.log.append(
             {
                 "at": time.time(), "key": key, "number": self.seen[key], "size": len(text), "fault": rule.get("fault"),
-                "authorization": headers.get("authorization", ""),
+                "tokens": self.count(asked["messages"]),
+                "authorization": headers.get("authorization", ""), "headers": sorted(headers),
                 "asked": {name: value for name, value in asked.items() if name != "messages"},
                 "text": text if len(text) < 4000 else "",
             }
@@ -92,7 +95,10 @@ class Stub:
 
     def _rule(self, key: str, text: str) -> dict[str, Any]:
         for number, rule in enumerate(self.rules):
-            if rule.get("match", "") in text and self.hit[number, key] < rule.get("times", 1_000_000_000):
+            if "seed" in rule:
+                if fault := _drawn(rule, f"{rule['seed']} {key} {self.seen[key]}"):
+                    return rule | {"fault": fault}
+            elif rule.get("match", "") in text and self.hit[number, key] < rule.get("times", 1_000_000_000):
                 self.hit[number, key] += 1
                 return rule
         return {}
@@ -121,6 +127,12 @@ class Stub:
             "choices": [{"index": 0, "message": message, "finish_reason": finish}],
         }  # fmt: skip
         return Reply(body=json.dumps(body).encode(), cut=fault == "drop")
+
+
+def _drawn(rule: dict[str, Any], of: str) -> str | None:
+    """The fault of a call, if it is to have one."""
+    dice = int.from_bytes(hashlib.sha256(of.encode()).digest()[:8]) / 2**64
+    return rule["faults"][int(dice / rule["rate"] * len(rule["faults"]))] if dice < rule["rate"] else None
 
 
 def _halve(message: dict[str, Any]) -> None:
@@ -214,7 +226,7 @@ def _instance(schema: Any, asked: dict[str, Any], text: str, name: str = "") -> 
     if kind == "boolean":
         return True
     if name == "quote":
-        return " ".join(passage.split()[:6])
+        return " ".join(passage.split()[:6])[:QUOTE]
     if name == "name":
         return next(iter(re.findall(r"[A-Z][a-z]{3,}", passage)), passage.split()[0] if passage.split() else "x")
     sampled = f"t={asked.get('temperature')} s={asked.get('seed')}"
@@ -260,17 +272,17 @@ async def _write(writer: asyncio.StreamWriter, reply: Reply) -> None:
     await writer.drain()
 
 
-async def _serve(folder: str | None) -> None:
+async def _serve(folder: str | None, port: int) -> None:
     stub = Stub(_counter(folder))
 
     def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Awaitable[None]:
         return _connected(stub, reader, writer)
 
-    server = await asyncio.start_server(connected, HOST, 0, backlog=512, limit=1 << 24)
+    server = await asyncio.start_server(connected, HOST, port, backlog=512, limit=1 << 24)
     sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
     sys.stdout.flush()
     await server.serve_forever()
 
 
 if __name__ == "__main__":
-    asyncio.run(_serve(sys.argv[1] if len(sys.argv) > 1 else None))
+    asyncio.run(_serve(sys.argv[2] if len(sys.argv) > 2 else None, int(sys.argv[1])))

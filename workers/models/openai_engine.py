@@ -34,6 +34,12 @@ _PLAIN = (
 for _name in ("openai", "httpx", "httpx2", "httpcore", "httpcore2"):
     logging.getLogger(_name).setLevel(logging.WARNING)
 
+# What the SDK would tell each server about this machine: nobody's business, and a tenth of the work of a call.
+_UNTOLD: Any = {
+    f"X-Stainless-{name}": openai.omit
+    for name in ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version")
+}
+
 
 class OpenAIEngine:
     """Chat completions of one profile. Its connections are made anew after a fork."""
@@ -65,6 +71,7 @@ class OpenAIEngine:
             base_url=profile.base_url,
             api_key=self._key.get_secret_value() if self._key else "none",
             max_retries=0,  # the engine decides about retries, in rows
+            default_headers=_UNTOLD,
             http_client=http,
         )
         # The SDK takes these from the environment for whatever server: they are for one only.

@@ -9,7 +9,7 @@ import pytest
 from db.values import Claim
 from pipeline.ops.kinds import MapOp
 from pipeline.ops.values import OpOutput
-from pipeline.retry import PermanentError, ProviderDownError, RateLimitedError
+from pipeline.retry import ErrorClass, PermanentError, ProviderDownError, RateLimitedError
 from tests.unit.engine import makers
 from workers.execute import Done, Executor, Failed, Returned, Work
 from workers.gate import Gate
@@ -47,6 +47,24 @@ class Office:
         claim = Claim(1, 1, 1, b"k" * 32, 1, 1, 0, 1, 1, None, None)
         self.executor.run(Work(claim, makers.STEP, plan, 0, text="text", tokens=tokens))
         return self.outcomes[-1]
+
+
+class _Elsewhere:
+    """A process in which the model is another one."""
+
+    def model(self, name: str) -> object:
+        return type("Other", (), {"identity": "openai/m@new"})()
+
+
+def test_a_model_that_is_another_one_than_was_planned_answers_nothing() -> None:
+    outcomes: list[Done | Failed | Returned] = []
+    plan = replace(makers.PLAN, op=MapOp(name="ask", version=1), model="m", model_identity="openai/m@old")
+    Executor(_Elsewhere(), outcomes.append).run(replace(makers.work(1), plan=plan))  # type: ignore[arg-type]
+    (failed,) = outcomes
+    assert isinstance(failed, Failed)
+    assert (failed.error.kind, failed.error.code) == (ErrorClass.STOP, "model_settings")
+    assert "openai/m@new" in failed.error.message
+    assert "openai/m@old" in failed.error.message
 
 
 class _NoModels:
