@@ -71,5 +71,8 @@ def test_a_probe_tells_what_the_server_does_and_what_to_write_into_the_profile(a
     stub.rules({"fault": "reasoning_only"})
     says = {row["probe"]: row for row in asked.ok("models", "probe", "stub", "--json").json["found"]}
     assert says["thinking"]["advice"] == "thinking = false"
+    stub.rules({"fault": "no_list", "match": "@none@"})
+    unlisted = asked.ok("models", "probe", "stub", "--json")
+    assert (unlisted.json["models"], "lists no models (bad_response)" in unlisted.err) == ([], True)
     stub.rules({"fault": "context_length", "match": "dawn"})
     asked.refused("models", "probe", "stub", code=1, says="context_length")

@@ -175,6 +175,20 @@ def test_usage_adds_up_and_tells_what_the_memo_saved(priced: Cli) -> None:
     assert sums == pytest.approx([sums[0]] * 5)
 
 
+@pytest.mark.parametrize("limit", ["requests_per_minute = 60", "tokens_per_minute = 6000"])
+def test_a_plan_tells_the_time_that_the_limits_allow(limit: str, stub: Server, tmp_path: Path) -> None:
+    tokenizer = tokenizer_folder(tmp_path / "tokenizer")
+    profile = PROFILE.format(url=stub.url, tokenizer=tokenizer)
+    (tmp_path / "octavo.toml").write_text(profile.replace("requests_per_minute = 60000", limit))
+    (tmp_path / "priced.toml").write_text(PIPELINE.format(limit=120))
+    cli = Cli(tmp_path, tmp_path / "state")
+    plan = run(cli, "plan", novel(cli, "slow.md", 12), "-p", "priced.toml", "--model", "stub")
+    (mapped,) = (step for step in plan["steps"] if step["kind"] == "map")
+    tokens = mapped["tokens_in_least"] + mapped["calls_least"]  # an answer has a token or more
+    seconds = {"requests_per_minute = 60": 12.0, "tokens_per_minute = 6000": round(tokens / 100, 1)}[limit]
+    assert mapped["seconds_least"] == pytest.approx(seconds, abs=0.11)
+
+
 BOOKS = ("en/moby-dick_pg2701-0_utf8bom_crlf.txt", "zh/西游记.txt", "md/pandoc-MANUAL.md")
 
 

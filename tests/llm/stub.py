@@ -65,6 +65,8 @@ class Stub:
             self.seen.clear()
             self.hit.clear()
             return Reply()
+        if path.endswith("/models") and any(rule.get("fault") == "no_list" for rule in self.rules):
+            return Reply(body=b"")  # as mlx_lm.server does where nothing was ever fetched from a hub
         if path.endswith("/models"):
             return Reply(body=json.dumps({"object": "list", "data": [{"id": "stub-1", "object": "model"}]}).encode())
         if path.endswith("/chat/completions"):

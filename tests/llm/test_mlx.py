@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from pipeline.errors import SettingsError
 from pipeline.models.llm.prompts import Message
 from pipeline.models.llm.tokens import FolderCounter
 from pipeline.settings import ModelProfile
+from tests.acceptance.command import OCTAVO
 from tests.llm.speak import MOST
 from tests.llm.tiny import ROOT
 from workers.models.folder import CACHE, fingerprint
@@ -110,3 +112,20 @@ def test_a_model_that_is_not_there_is_told_before_anything_is_loaded(tmp_path: P
     profile = ModelProfile(provider="mlx", model=str(tmp_path / "nowhere"))
     with pytest.raises(SettingsError, match="no model folder"):
         make_model("m", profile, tmp_path)
+
+
+def test_a_name_on_the_hub_that_can_not_be_fetched_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "octavo.toml").write_text('[models.far]\nprovider = "mlx"\nmodel = "nobody/nothing-of-the-kind"\n')
+    done = subprocess.run(
+        [OCTAVO, "models", "test", "far"],
+        cwd=tmp_path,
+        env=os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path), "OCTAVO_STATE": str(tmp_path / "state")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Traceback" not in done.stderr
+    (line,) = (line for line in done.stderr.splitlines() if line.startswith("error: "))
+    assert "'nobody/nothing-of-the-kind' is in no folder here and could not be fetched" in line

@@ -6,7 +6,8 @@ import logging
 import os
 import ssl
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import httpx2  # what the SDK speaks HTTP with
@@ -90,7 +91,7 @@ class OpenAIEngine:
         return found if isinstance(found, dict) else {}
 
     def _created(self, body: dict[str, Any], timeout_s: float) -> Any:
-        try:
+        with self._named():
             # Not `chat.completions.create`: it walks the types of every field of a body that is plain JSON already.
             answer = self.client.post(
                 "/chat/completions",
@@ -99,6 +100,12 @@ class OpenAIEngine:
                 options={"timeout": _timeout(self._profile, timeout_s)},
             )
             return answer.json()
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Whatever the SDK and its HTTP library raise, as an error of the table."""
+        try:
+            yield
         except openai.OpenAIError as error:
             # From nothing: the SDK's error holds the request, and the request the key.
             raise openai_errors.named(error, self.without_key(openai_errors.words_of(error))) from None
@@ -127,10 +134,8 @@ class OpenAIEngine:
 
     def models(self) -> list[str]:
         """What the server says it has. Raises CallError."""
-        try:
+        with self._named():
             return [item.id for item in self.client.models.list()]
-        except openai.OpenAIError as error:
-            raise openai_errors.named(error, self.without_key(openai_errors.words_of(error))) from None
 
     def without_key(self, text: str) -> str:
         """A text that no longer holds the key, if it did: servers repeat it in their errors."""
