@@ -87,6 +87,9 @@ class Running:
         out = self.process.stdout.read()
         code = self.process.wait(timeout=60)
         self._reader.join(timeout=10)
+        for pipe in (self.process.stdout, self.process.stderr):
+            assert pipe is not None
+            pipe.close()
         assert "Traceback" not in "".join(self.said)
         return code, out
 
