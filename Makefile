@@ -22,8 +22,9 @@ demo: $(VENV)/.ready-demo
 demo-mlx: $(VENV)/.ready-mlx
 	@$(BIN)/python samples/demo_mlx.py
 
+# Several at a time: much of them is waiting for processes. Each brings servers and folders of its own.
 test: $(VENV)/.ready-test
-	$(BIN)/pytest -m "not nightly"
+	$(BIN)/pytest -m "not nightly" -n 3 --dist worksteal
 
 nightly: $(VENV)/.ready-test
 	$(BIN)/pytest

@@ -136,6 +136,12 @@ class Fleet:
             ["-m", "celery", "-A", "workers.app", "worker", *arguments], wait=wait, environment=environment
         )
 
+    def beat(self, number: int) -> Worker:
+        """Start a `celery beat`."""
+        schedule = str(self.folder / f"beat-{number}")
+        command = ["-m", "celery", "-A", "workers.app", "beat", "--schedule", schedule, "--pidfile=", "--loglevel=INFO"]
+        return self._start(command, wait=False, environment={})
+
     def start_flower(self) -> Worker:
         """Start Flower as `octavo up` does."""
         made = service(self.folder, broker_url=self.redis.url, port=free_port(), needs=(), environ=os.environ)

@@ -206,6 +206,10 @@ class Provider:
         found: list[str] = self._get("/now")["order"]
         return found
 
+    def spans(self) -> list[tuple[float, float]]:
+        """When calls came and when they were answered, in ms."""
+        return [(begin, end) for begin, end in self._get("/spans")]
+
     def under_way(self) -> int:
         """Calls that wait for their answer now."""
         return int(self._get("/now")["now"])

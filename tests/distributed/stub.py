@@ -2,8 +2,9 @@
 
 `GET /call?kind=…&key=…&mark=…` answers after the rule of the mark (else of the kind) and counts the call;
 `/rule?of=…&latency_ms=…&fail=…&after_s=…&act=…&times=…` sets a rule; `/counts` gives the calls by kind and key; `/now`
-those under way. A rule's `fail` answers 500 to the first so many calls of each key (429 where `after_s` says when to
-try again); its `act` is told to the first `times` callers of each key, which do it.
+those under way; `/spans` when each came and was answered. A rule's `fail` answers 500 to the first so many calls of
+each key (429 where `after_s` says when to try again); its `act` is told to the first `times` callers of each key, which
+do it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import time
 from collections import Counter, defaultdict
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -27,6 +29,7 @@ class Stub:
         self.now = 0
         self.most = 0  # calls under way at once, at most
         self.order: list[str] = []  # marks of calls, as they came
+        self.spans: list[tuple[float, float]] = []  # when calls came and were answered, in ms
 
     async def answer(self, path: str, query: dict[str, str]) -> tuple[int, Any]:
         """Status and body."""
@@ -36,6 +39,8 @@ class Stub:
             return 200, {kind: dict(found) for kind, found in self.calls.items()}
         elif path == "/now":
             return 200, {"now": self.now, "most": self.most, "order": self.order}
+        elif path == "/spans":
+            return 200, self.spans
         elif path == "/call":
             return await self._call(query)
         return 200, {}
@@ -47,10 +52,12 @@ class Stub:
         self.order.append(mark)
         self.now += 1
         self.most = max(self.most, self.now)
+        began = time.monotonic()
         try:
             await asyncio.sleep(float(rule.get("latency_ms", 0)) / 1000)
         finally:
             self.now -= 1
+            self.spans.append((began * 1000, time.monotonic() * 1000))
         number = self.calls[kind][key]
         if number <= int(rule.get("fail", 0)):
             return (429, {"after_s": float(rule["after_s"])}) if "after_s" in rule else (500, {})

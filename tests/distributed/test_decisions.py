@@ -12,6 +12,7 @@ from pipeline.states import JobState
 from tests.distributed.books import FOLD, HEAD, MAP, MERGE, ONLY_MAP, WHOLE, book
 from tests.distributed.fleet import Fleet, said
 from tests.distributed.servers import until
+from tests.unit.governor.windows import fullest, overlap
 from workers.distributed.dispatcher import LEAST_WINDOW, share
 from workers.planning.context import load_context
 from workers.transitions import advance
@@ -215,3 +216,27 @@ def test_a_map_after_a_map_flows_through_workers(fleet: Fleet, calm: Calm) -> No
     fleet.finish(job)
     fleet.check_ended_right(job, calm(pipeline, text))
     until(lambda: set(fleet.provider.counts("refine").values()) == {1}, within_s=1, what="each is refined once")
+
+
+@pytest.mark.parametrize("workers", [3, pytest.param(8, marks=nightly)])
+def test_limits_hold_while_a_fleet_grows(fleet: Fleet, workers: int) -> None:
+    """The provider itself counts, over a window of two seconds in place of a minute."""
+    limit, window_s, at_once = 40, 2.0, 5
+    (fleet.folder / "octavo.toml").write_text(
+        f"[limits.api]\nrequests_per_minute = {limit}\nwindow_s = {window_s}\nconcurrency = {at_once}\n"
+    )
+    (fleet.folder / "limited.toml").write_text(ONLY_MAP + 'limits = "api"\n')
+    fleet.write_book(book(60 * workers))
+    fleet.provider.rule("map", latency_ms=100)
+    fleet.worker(slots=4)
+    run = fleet.cli("run", "book.md", "-p", "limited.toml", "--json")
+    for more in range(1, workers):
+        until(lambda more=more: fleet.provider.calls() >= 40 * more, within_s=60, what="it goes on")
+        fleet.worker(slots=4, wait=False)
+    assert said(run)["state"] == "done"
+    spans = fleet.provider.spans()
+    assert len(spans) == 60 * workers
+    assert overlap(spans) <= at_once
+    # A call may be on its way for a moment after it was permitted: the window is shorter by so much.
+    assert fullest([(begin, 1) for begin, _ in spans], (window_s - 0.25) * 1000) <= limit
+    assert len({owner for (owner,) in fleet.ask("SELECT DISTINCT owner FROM attempts")}) == workers

@@ -292,6 +292,19 @@ def test_two_beats_and_many_reconcilers_at_once_do_no_harm(fleet: Fleet) -> None
     assert not app.conf.beat_schedule, "something would be done as often as there are beats"
 
 
+def test_two_celery_beats_beside_the_workers_change_nothing(fleet: Fleet, calm: Calm) -> None:
+    """None is needed, but somebody's deployment may start them."""
+    text = book(60)
+    beats = [fleet.beat(number) for number in range(2)]
+    fleet.worker(slots=4, wait=False)
+    job = fleet.begin(WHOLE, text)
+    fleet.finish(job)
+    fleet.check_ended_right(job, calm(WHOLE, text))
+    assert set(fleet.provider.counts("map").values()) == {1}
+    assert [beat.process.poll() for beat in beats] == [None, None]
+    until(lambda: all("beat: Starting" in beat.said() for beat in beats), within_s=30, what="both beats run")
+
+
 def test_equal_chunks_of_two_jobs_are_called_once_over_all_workers(fleet: Fleet) -> None:
     fleet.provider.rule("map", latency_ms=100)
     jobs = [fleet.begin(ONLY_MAP, book(80), name) for name in ("one.md", "other.md")]
