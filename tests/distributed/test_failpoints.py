@@ -52,7 +52,7 @@ def test_workers_killed_one_after_the_other_on_each_side_of_a_task_leave_nothing
 ) -> None:
     """Beside them one worker goes on, so that each of them meets other tasks: a task's third loss would end it."""
     fleet.lease_s = 1.5
-    fleet.provider.rule("map", latency_ms=200)
+    fleet.provider.rule("map", latency_ms=500)  # so that the job outlasts eight workers that start slowly
     text = book(250)
     job = fleet.begin(WHOLE, text)
     fleet.worker(slots=1, wait=False)

@@ -36,12 +36,12 @@ class Bells:
         for step_id, found in groupby(ring.bells, key=lambda bell: bell.step_id):
             plan = ring.context.plan_of(ring.steps[step_id])
             queue = queue_for(plan, self._provider(plan.model) if plan.model else "")
-            messages = list(self._messages(list(found), queue, plan, Names(ring, plan, ring.steps[step_id].level)))
+            names, most = Names(ring, plan, ring.steps[step_id].level), per_message(plan, ring.together)
+            messages = list(self._messages(list(found), queue, most, names))
             for at in range(0, len(messages), SENT_AT_ONCE):
                 self._redis.lpush(queue, *messages[at : at + SENT_AT_ONCE])
 
-    def _messages(self, bells: Sequence[Bell], queue: str, plan: StepPlan, names: Names) -> Iterator[bytes]:
-        most = per_message(plan)
+    def _messages(self, bells: Sequence[Bell], queue: str, most: int, names: Names) -> Iterator[bytes]:
         for at in range(0, len(bells), most):
             run = bells[at : at + most]
             words = readable_batch(names.of(run[0].ordinal), len(run))

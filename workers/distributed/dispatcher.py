@@ -22,6 +22,10 @@ LEAST_WINDOW = 4  # so that a job of few slots among many still keeps a worker b
 QUICK_S, SLOW_S = 0.5, 3.0  # between two top-ups: the window is too small, or larger than it need be
 MOST_SCALE = 32
 MOST_BATCHED = 4096  # tasks in flight of an op that takes several in a message: a second's work, and not much memory
+QUICK_SCALE = (
+    4  # a window that is opened so far is one of tasks that end within some 20 ms: each message rings for more
+)
+MOST_TOGETHER = 8
 MOST_IN_MESSAGE = 15  # (id, number) pairs: a message stays under 1 KB
 
 
@@ -32,6 +36,7 @@ class Ring:
     context: JobContext
     steps: Mapping[int, Step]
     bells: Sequence[Bell]
+    together: int = 1  # tasks of a map in one message, though its op does not ask for it: they end so soon
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +88,10 @@ class Pace:
     def scale(self, job: UUID) -> int:
         """The factor on the job's share."""
         return self._scale.get(job, 1)
+
+    def together(self, job: UUID) -> int:
+        """How many of the job's tasks one message may ring for: it costs a worker as much as a claim and a commit."""
+        return max(1, min(MOST_TOGETHER, self.scale(job) // QUICK_SCALE))
 
     def rung(self, job: UUID, *, before: int, after: int) -> bool:
         """Bells were sent: `before` tasks were in flight, now `after`. Says whether the window was opened further.
@@ -182,9 +191,9 @@ class Dispatcher:
             return None
         failpoints.reached("dispatch.after")
         self.hurried |= self._pace.rung(job, before=in_flight, after=in_flight + len(bells))
-        return Ring(context, steps, bells)
+        return Ring(context, steps, bells, self._pace.together(job))
 
 
-def per_message(plan: StepPlan) -> int:
-    """How many tasks of a step one message rings for at most."""
-    return min(MOST_IN_MESSAGE, plan.op.batch) if isinstance(plan.op, MapOp) else 1
+def per_message(plan: StepPlan, together: int = 1) -> int:
+    """How many tasks of a step one message rings for at most; `together` is what their pace allows."""
+    return min(MOST_IN_MESSAGE, max(plan.op.batch, together)) if isinstance(plan.op, MapOp) else 1

@@ -7,17 +7,24 @@ from uuid import UUID
 
 import pytest
 
+from octavo import map_op, reduce_op
+from pipeline.ops.decorators import MARK
 from workers.distributed import dispatcher, worker
-from workers.distributed.dispatcher import MOST_SCALE, Pace
+from workers.distributed.dispatcher import MOST_IN_MESSAGE, MOST_SCALE, MOST_TOGETHER, Pace, per_message
 
 JOB = UUID(int=1)
 WINDOW = 64
 
 
-def _rounds(
+def _rounds(monkeypatch: pytest.MonkeyPatch, **rates: float) -> int:
+    """The scale after rounds of a job whose tasks end at this rate."""
+    return _paced(monkeypatch, **rates).scale(JOB)
+
+
+def _paced(
     monkeypatch: pytest.MonkeyPatch, *, every_s: float, ended_a_round: int, rounds: int, planned: int = 10**9
-) -> int:
-    """The scale after rounds of a job whose tasks end at this rate; `planned` become ready each round."""
+) -> Pace:
+    """The pace after rounds of a job whose tasks end at this rate; `planned` become ready each round."""
     now = [1000.0]
     monkeypatch.setattr(dispatcher, "time", SimpleNamespace(monotonic=lambda: now[0]))
     pace, in_flight, ready = Pace(), 0, 0
@@ -30,7 +37,30 @@ def _rounds(
         if bells:
             pace.rung(JOB, before=in_flight, after=in_flight + bells)
             in_flight += bells
-    return pace.scale(JOB)
+    return pace
+
+
+@pytest.mark.parametrize(
+    ("ended_a_round", "batch", "together"),
+    [
+        pytest.param(16, 1, 1, id="slow calls have a message each"),
+        pytest.param(110, 1, 2, id="calls of some 20 ms share one with another"),
+        pytest.param(10**6, 1, MOST_TOGETHER, id="what ends at once shares one with seven"),
+        pytest.param(10**6, 12, 12, id="an op that takes more at a time is given more"),
+        pytest.param(10**6, 99, MOST_IN_MESSAGE, id="and no more than fits into a message"),
+    ],
+)
+def test_a_message_rings_for_several_tasks_of_a_map_that_end_soon(
+    monkeypatch: pytest.MonkeyPatch, ended_a_round: int, batch: int, together: int
+) -> None:
+    pace = _paced(monkeypatch, every_s=0.1, ended_a_round=ended_a_round, rounds=50)
+    plan = SimpleNamespace(op=getattr(map_op(version=1, batch=batch)(lambda text: text), MARK))
+    assert per_message(plan, pace.together(JOB)) == together  # type: ignore[arg-type]
+
+
+def test_a_node_of_a_reduce_has_a_message_of_its_own() -> None:
+    plan = SimpleNamespace(op=getattr(reduce_op(version=1)(lambda children: children), MARK))
+    assert per_message(plan, MOST_TOGETHER) == 1  # type: ignore[arg-type]
 
 
 def test_slow_calls_leave_the_window_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
