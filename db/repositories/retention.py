@@ -201,6 +201,25 @@ class RetentionRepository:
             if key not in traced:
                 yield Candidate(key, stored, used)
 
+    def contents_of(self, chunking_id: int, without: Collection[int]) -> Iterator[bytes]:
+        """The hashes of the texts of a chunking's chunks, each once, but for pages `without`."""
+        query = (
+            select(ChunkRow.content_sha256, ChunkRow.page_id)
+            .join(PageRow, PageRow.id == ChunkRow.page_id)
+            .where(PageRow.chunking_id == chunking_id)
+        )
+        seen: set[bytes] = set()
+        for sha, page_id in self._connection.execute(query.execution_options(yield_per=5000)):
+            if page_id not in without and sha not in seen:
+                seen.add(sha)
+                yield sha
+
+    def kept_jobs(self, without_jobs: Collection[UUID]) -> Iterator[dict[str, Json]]:
+        """What each job resolved, but for `without_jobs`."""
+        for job_id, resolved in self._connection.execute(select(JobRow.id, JobRow.resolved)):
+            if job_id not in without_jobs:
+                yield resolved
+
     def results_size(self) -> tuple[int, int]:
         """(results, their bytes)."""
         size = func.length(ResultRow.output) + func.length(ResultRow.spans)

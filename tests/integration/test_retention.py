@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from sqlalchemy import delete, event, func, select
 
 from db.tables import ChunkRow, ContentRow, PageRow, ResultRow, RevisionRow, TaskRow, TraceRow
+from db.values import Job
 from pipeline.ids import uuid7
 from pipeline.settings import RetentionSpec
 from pipeline.spec import load
@@ -79,6 +81,27 @@ def test_what_a_view_serves_stays_and_can_be_shown_and_renewed_for_the_edit_alon
     found, calls = renew(lab)
     assert 0 < calls < 12
     assert lab.calls(lab.run(load("glossary"), other)) > 0, "what nothing reached had gone"
+
+
+def test_going_back_to_a_kept_revision_is_free_under_the_pipelines_that_are_kept(lab: Laboratory, novel: Novel) -> None:
+    book = lab.book(novel(6))
+    texts = [novel(6), novel([1, 2, 33, 4, 5, 6]), novel([1, 2, 34, 4, 5, 6])]
+    for text in texts:
+        book.write_text(text)
+        lab.run(load("summary"), book)
+    lab.run(load("outline"), book)
+    policy = {"results": "reachable", "jobs": 1, "refreshes": 0}
+    assert collect(lab.database, RetentionSpec(**policy, revisions=3))["results"] > 0, "folds of former revisions go"
+    calls = lab.calls(_again(lab, book, texts[0]))
+    assert 0 < calls <= 3, "its chunks are there, only nodes are made again"
+    for _ in range(2):
+        collect(lab.database, RetentionSpec(**policy, revisions=1))
+    assert lab.calls(_again(lab, book, texts[1])) > calls, "its revision was let go, and with it its chunk"
+
+
+def _again(lab: Laboratory, book: Path, text: str) -> Job:
+    book.write_text(text)
+    return lab.run(load("summary"), book)
 
 
 def test_the_results_of_a_job_that_is_not_through_stay(lab: Laboratory, novel: Novel) -> None:

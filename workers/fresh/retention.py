@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -12,8 +12,11 @@ from db.database import Database, Repositories
 from db.repositories.retention import Candidate
 from db.tables import ChunkRow, ContentRow, TaskRow, ViewNodeRow
 from db.values import View
+from pipeline import canonical
+from pipeline.keys import KeyMaker
 from pipeline.ops.values import Json
 from pipeline.settings import RetentionSpec
+from workers.planning.plan import leaf_identities
 
 BATCH = 2_000  # results in one transaction
 DAY_S = 86_400
@@ -61,7 +64,8 @@ def collectable(database: Database, policy: RetentionSpec) -> Plan:
             for chunking in rows.retention.chunkings()
             for page in rows.retention.loose_pages(chunking, set(revisions))
         ]
-        unreached = list(rows.retention.unreached(set(jobs)))
+        kept = _reached_by_revisions(rows, set(jobs), {page for page, _ in pages})
+        unreached = [item for item in rows.retention.unreached(set(jobs)) if item.key not in kept]
         total, size = rows.retention.results_size()
         going = _results(unreached, size, policy)
         return Plan(
@@ -79,6 +83,22 @@ def collectable(database: Database, policy: RetentionSpec) -> Plan:
             kept_results=total - len(going),
             unreached=len(unreached) - len(going),
         )
+
+
+def _reached_by_revisions(rows: Repositories, jobs: Collection[UUID], pages: Collection[int]) -> set[bytes]:
+    """The keys of chunks of kept revisions under the steps of kept jobs: going back to such a revision stays free."""
+    makers: dict[int, dict[bytes, KeyMaker]] = {}
+    for resolved in rows.retention.kept_jobs(jobs):
+        for identity in leaf_identities(resolved["steps"]):
+            digest = canonical.digest(identity.fields())
+            for chunking_id in resolved["chunkings"].values():
+                makers.setdefault(chunking_id, {}).setdefault(digest, KeyMaker(identity))
+    reached: set[bytes] = set()
+    for chunking_id, found in makers.items():
+        contents = list(rows.retention.contents_of(chunking_id, pages))
+        for maker in found.values():
+            reached.update(maker.of_leaves(contents))
+    return reached
 
 
 def _before(view: View, policy: RetentionSpec) -> int:

@@ -64,17 +64,44 @@ class StepPlan:
     def identity(self, *, top: bool = False, **more: Json) -> Identity:
         """What goes into the keys of its nodes; of a fold's `top` nodes."""
         params = self.op.node_params(self.params, top=top) if isinstance(self.op, FoldOp) else dict(self.params)
-        plain = Identity(op=self.op.name, version=self.op.version, model=self.model_identity, params=params | more)
-        if self.sent is None:
-            return plain
-        # No parameter of an op has a hyphen in its name.
-        llm = {"llm-sent": dict(self.sent.params)}
-        prompt = f"{FIXED}\n{self.sent.prompt}"
-        return replace(plain, prompt=prompt, schema=self.sent.schema, params=dict(plain.params) | llm)
+        return _identity(self.op.name, self.op.version, self.model_identity, params | more, self.sent)
 
     def keys(self, *, top: bool = False, **more: Json) -> KeyMaker:
         """The maker of its keys; of a fold's `top` nodes, or of a merge's `node` kinds."""
         return KeyMaker(self.identity(top=top, **more))
+
+
+def _identity(
+    op: str, version: int | str, model: str | None, params: Mapping[str, Json], sent: Sent | None
+) -> Identity:
+    plain = Identity(op=op, version=version, model=model, params=params)
+    if sent is None:
+        return plain
+    # No parameter of an op has a hyphen in its name.
+    llm = {"llm-sent": dict(sent.params)}
+    prompt = f"{FIXED}\n{sent.prompt}"
+    return replace(plain, prompt=prompt, schema=sent.schema, params=dict(params) | llm)
+
+
+def leaf_identities(steps: Sequence[Mapping[str, Any]]) -> list[Identity]:
+    """What those of the resolved steps put into their keys whose keys hold nothing else but a chunk's text.
+
+    The ops need not be known here: all of it was resolved.
+    """
+    return [
+        _identity(
+            step["op"],
+            step["version"],
+            step["model_identity"],
+            step["params"],
+            Sent(**step["sent"]) if step.get("sent") else None,
+        )
+        for step in steps
+        if step["kind"] == "map"
+        and step["source"] is None
+        and not any(step.get(name) for name in ("neighbours", "overlap"))
+        and step.get("entities") is None
+    ]
 
 
 class Models(Protocol):
