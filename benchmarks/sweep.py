@@ -1,11 +1,12 @@
 """A sweep that finds nothing to do, over many chunks in many documents, on both databases; and one after one edit.
 
-    python -m benchmarks.sweep [--documents 1000] [--chunks 1000] [--only sqlite|postgresql] [--work DIR]
+    python -m benchmarks.sweep [--documents 1000] [--chunks 1000] [--only sqlite|postgresql] [--work DIR] [--one]
 
 The documents are files that come in by the ordinary ingest and stand in one view. The results of their chunks are put
 into the memo beforehand, so that the view's first refresh finds hits alone; everything else is as it always is. Each
 sweep runs in a process of its own, as `octavo sweep` does; seconds and peak memory are those of that process. A tenth
-of the chunks is measured too: memory that stays flat is the same for both. Ends with exit code 1 above 10 seconds.
+of the chunks is measured too (but with --one): memory that stays flat is the same for both. On SQLite a --work folder
+is used again as it was left, so that it can be built at leisure. Ends with exit code 1 above 10 seconds.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from workers.runtime import Runtime
 MOST_S = 10.0
 PIPELINE = 'name = "swept"\n[grain]\nlimit = 24\n[[step]]\nname = "size"\nkind = "map"\nop = "size"\n'
 BATCH = 20_000
+COMMAND = "from octavo.cli.main import main; main()"
 OLD = 1_700_000_000  # a time of change long ago, so that a stat is enough
 
 
@@ -78,6 +80,10 @@ def make_view(made: Runtime, folder: Path, books: Path) -> View:
     cutting = made.cutting(spec.grain, "characters")
     (plan,) = plans_from(resolve(spec, made.ops, made, "extractive"), made.ops)
     maker = plan.keys()
+    told = {"OCTAVO_DATABASE_URL": made.database.engine.url.render_as_string(hide_password=False)}
+    command = [sys.executable, "-c", COMMAND, "ingest", str(books), "--limit", "24", "--jobs", "2", "--json"]
+    more = ["--tokenizer", "characters", "--state", str(folder / "state")]
+    subprocess.run([*command, *more], check=True, env=os.environ | told, stdout=subprocess.DEVNULL)
     for found in find([str(books)], folder / "spool", None):
         item = ingest(made.database, found, cutting)
         with made.database.read() as rows:
@@ -141,8 +147,10 @@ def measure(kind: str, documents: int, chunks: int, work: Path) -> float:
         database.close()
         began = time.perf_counter()
         made = runtime(work, url)
-        books = write_books(work, documents, chunks)
-        view = make_view(made, work, books)
+        with made.database.read() as rows:
+            view = rows.views.get("swept")
+        if view is None or view.served_job_id is None:
+            view = make_view(made, work, write_books(work, documents, chunks))
         with made.database.read() as rows:
             nodes, _ = rows.views.size(view.id)
         made.close()
@@ -166,6 +174,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--chunks", type=int, default=1000, help="in each document")
     parser.add_argument("--only", choices=("sqlite", "postgresql"))
     parser.add_argument("--work", type=Path, help="a folder to work in, instead of one that is removed")
+    parser.add_argument("--one", action="store_true", help="leave the tenth of the chunks out")
     parser.add_argument("--child", metavar="URL", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.child:
@@ -173,7 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     slowest = 0.0
     for kind in (options.only,) if options.only else ("sqlite", "postgresql"):
-        for chunks in sorted({max(1, options.chunks // 10), options.chunks}):
+        for chunks in sorted({options.chunks} if options.one else {max(1, options.chunks // 10), options.chunks}):
             with _folder(options.work) as name:
                 slowest = max(slowest, measure(kind, options.documents, chunks, name))
     print(f"required: at most {MOST_S:.0f} s: {'met' if slowest <= MOST_S else 'MISSED'}")
