@@ -15,6 +15,7 @@ from pipeline.errors import SettingsError, StorageError
 from pipeline.ids import uuid7
 from pipeline.models.protocol import Model
 from pipeline.ops import registry
+from pipeline.ops.values import Json
 from pipeline.settings import LimitsSpec, Settings
 from pipeline.spec import GrainSpec
 from pipeline.split.grain import Grain
@@ -174,6 +175,12 @@ class Runtime:
         counter = load_counter(Path(tokenizer) if tokenizer and tokenizer != "characters" else tokenizer)
         grain = Grain(name=spec.name, limit=spec.limit, overlap=spec.overlap, heading_level=spec.heading_level)
         return Cutting(grain=grain, counter=counter)
+
+    def cutting_as(self, policy: Mapping[str, Json]) -> Cutting:
+        """What cuts as a stored grain's policy says; it does not where the splitter or the tokenizer is another now."""
+        spec = GrainSpec.model_validate({name: policy[name] for name in ("limit", "overlap", "heading_level")})
+        name = str(policy["tokenizer_name"])
+        return self.cutting(spec, name if name == "characters" or Path(name).is_file() else None)
 
     @property
     def spool(self) -> Path:

@@ -9,7 +9,7 @@ import typer
 from octavo.cli import console, options
 from pipeline.errors import UsageError
 from pipeline.ops.values import Json
-from workers.outputs.diff import common_chunking, diff, two_revisions
+from workers.outputs.diff import cut_alike, diff, two_revisions
 from workers.outputs.manifest import find_document
 
 SIGNS = {"edited": "~", "moved": ">", "added": "+", "removed": "-"}
@@ -28,10 +28,13 @@ def diff_command(
     """What changed between two revisions of a book: chunks kept, edited, moved, added, removed."""
     if revisions and len(revisions) != 2:
         raise UsageError("Name two revisions, or none", hint="octavo diff BOOK 1 3; without numbers the last two")
-    with options.runtime(state) as runtime, runtime.database.read() as rows:
-        document = find_document(rows, book)
-        pair = two_revisions(rows, document, *(revisions or (None, None)))
-        found = diff(rows, document, pair, common_chunking(rows, pair))
+    with options.runtime(state) as runtime:
+        with runtime.database.read() as rows:
+            document = find_document(rows, book)
+            pair = two_revisions(rows, document, *(revisions or (None, None)))
+        chunking_id = cut_alike(runtime.database, document, pair, runtime.cutting_as)
+        with runtime.database.read() as rows:
+            found = diff(rows, document, pair, chunking_id)
     if as_json:
         console.print_json(found)
         return

@@ -13,7 +13,7 @@ from tests.integration.conftest import Laboratory, write_novel
 from workers.ingest import ingest as ingest_module
 from workers.ingest.find import Found
 from workers.ingest.ingest import Ingested, Outcome
-from workers.outputs.diff import common_chunking, diff, excerpts, two_revisions
+from workers.outputs.diff import common_chunking, cut_alike, diff, excerpts, two_revisions
 
 Novel = Callable[..., str]
 BIG = "The river rose that spring, and nobody in the valley slept until the water had gone down again."
@@ -153,6 +153,27 @@ def test_diff_between_any_two_revisions_and_none_for_one_that_is_not_there(lab: 
     assert changes(lab, item, 3, 2)["counts"]["edited"] == 1
     with pytest.raises(NotFoundError, match="no revision 7"):
         changes(lab, item, 1, 7)
+
+
+def test_diff_of_revisions_that_different_splitters_cut_cuts_the_former_one_anew(
+    lab: Laboratory, novel: Novel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest_module, "SPLITTER_VERSION", -1)
+    book = lab.book(novel(6))
+    lab.ingest(book)
+    monkeypatch.undo()
+    book.write_text(novel([1, 2, 33, 4, 5, 6]))
+    item = lab.ingest(book)[0]
+    with lab.database.read() as rows:
+        pair = two_revisions(rows, item.document, None, None)
+        with pytest.raises(NotFoundError, match="No grain cut both"):
+            common_chunking(rows, pair)
+    chunking = cut_alike(lab.database, item.document, pair, lab.main.cutting_as)
+    with lab.database.read() as rows:
+        assert common_chunking(rows, pair) == chunking
+        assert diff(rows, item.document, pair, chunking)["counts"] == {
+            "kept": 5, "edited": 1, "moved": 0, "added": 0, "removed": 0,
+        }  # fmt: skip
 
 
 def test_an_edit_far_from_a_deletion_keeps_the_id_of_its_own_chapter(lab: Laboratory, novel: Novel) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from db.database import Repositories
+from db.database import Database, Repositories
 from db.values import Chunk, Document, PagePlace, Revision
 from pipeline.align import in_order
 from pipeline.errors import NotFoundError
 from pipeline.ops.values import Json
+from workers.ingest.ingest import Cutting, recut
 from workers.outputs.cite import Sections
 
 AROUND = 24  # characters shown before what differs
@@ -63,6 +64,31 @@ def common_chunking(rows: Repositories, revisions: Sequence[Revision]) -> int:
     if not both:
         raise NotFoundError("No grain cut both revisions", hint="the same octavo ingest --limit N cuts both")
     return max(both)
+
+
+def cut_alike(
+    database: Database, document: Document, revisions: Sequence[Revision], cutting_of: Callable[[Json], Cutting]
+) -> int:
+    """The latest grain that cut both revisions. Where none did (the splitter is a newer one, or the limit another) the
+    one is cut as the other was, from its stored text. `cutting_of` gives what cuts by a grain's policy.
+
+    Raises NotFoundError when it can not be cut like that any more.
+    """
+    with database.read() as rows:
+        try:
+            return common_chunking(rows, revisions)
+        except NotFoundError:
+            found = [
+                (rows.chunks.policy(chunking_id), chunking_id, other)
+                for one, other in (reversed(revisions), revisions)
+                for chunking_id, *_ in reversed(rows.documents.chunkings(one.id))
+            ]
+    for policy, chunking_id, other in found:
+        cutting = cutting_of(policy)
+        if cutting.policy() == policy:
+            recut(database, document, other, cutting)
+            return chunking_id
+    raise NotFoundError("No grain cut both revisions", hint="the same octavo ingest --limit N cuts both")
 
 
 def diff(rows: Repositories, document: Document, revisions: Sequence[Revision], chunking_id: int) -> dict[str, Json]:
