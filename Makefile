@@ -58,6 +58,7 @@ bench: $(VENV)/.ready-bench
 	$(BIN)/python -m benchmarks.llm
 	$(BIN)/python -m benchmarks.sweep
 	$(BIN)/python -m benchmarks.incremental
+	$(BIN)/python -m benchmarks.faces
 
 docs: $(VENV)/.ready-demo
 	$(BIN)/python docs/generate.py

@@ -40,8 +40,9 @@ params = { sentences = 2, top_sentences = 5 }
 
 
 @map_op(name="tell", version="1")
-def tell(text: str) -> object:
-    """A chunk's weightiest sentence; now and then the chunk can not be read."""
+def tell(text: str, salt: int = 0) -> object:
+    """A chunk's weightiest sentence; now and then the chunk can not be read. Another salt, another key."""
+    del salt
     number = int(text.split()[1])
     if number % BAD_EVERY == 7:
         raise CallError(ErrorClass.PERMANENT, "bad", f"chapter {number} can not be read")
@@ -75,13 +76,32 @@ def text_of(chapters: int) -> str:
     return "".join(parts)
 
 
-def build(folder: Path, *, chunks: int, documents: int, url: str | None = None) -> Library:
-    """Ingest a book of `chunks` chapters and `documents` small ones, and run a job over the book."""
+def _runtime(folder: Path, url: str | None) -> Runtime:
     settings = Settings(
         state=folder / "state", tokenizer="characters", op_slots=8, **({"database_url": url} if url else {})
     )
     runtime = Runtime(settings)
     runtime.ops = registry()
+    return runtime
+
+
+def open_library(folder: Path, *, chunks: int, documents: int, url: str | None = None) -> Library:
+    """A library that was built before, of as many chunks and documents."""
+    runtime = _runtime(folder, url)
+    with runtime.database.read() as rows:
+        (line,) = rows.lists.jobs(limit=1)
+        job = rows.jobs.get(line.id)
+        count = rows.lists.count_documents()
+    assert job is not None
+    assert line.first_document is not None
+    assert count == documents + 1
+    return Library(runtime, job, line.first_document, chunks, count)
+
+
+def build(folder: Path, *, chunks: int, documents: int, url: str | None = None) -> Library:
+    """Ingest a book of `chunks` chapters and `documents` small ones, and run a job over the book."""
+    folder.mkdir(parents=True, exist_ok=True)
+    runtime = _runtime(folder, url)
     book = folder / "book.txt"
     book.write_text(text_of(chunks), encoding="utf-8")
     small = folder / "small"
