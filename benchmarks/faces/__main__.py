@@ -1,6 +1,6 @@
 """What pages cost, over a job of 50,000 chunks and a library of 10,000 documents; and what 50 viewers cost.
 
-    python -m benchmarks.faces [--chunks 50000] [--documents 10000] [--times 30] [--seconds 60] [--postgres] [--keep DIR]
+    python -m benchmarks.faces [--chunks 50000] [--documents 10000] [--times 30] [--seconds 60] [--keep DIR]
 
 The library is brought in and the job worked on by Octavo itself. A server of its own process answers over loopback;
 each page is asked for `--times` times after one that is told apart (first), and its p50, p95 and bytes are printed.
