@@ -88,16 +88,18 @@ class WebRepository:
         )
         return next(((row[0], row[1]) for row in self._connection.execute(query)), None)
 
-    def remember_request(self, caller: str, key: str, *, request_sha256: bytes, response: bytes) -> None:
-        """Note what a request was answered, in the transaction that did it. Forget what is older than a day."""
-        now = datetime.now(UTC)
-        old = delete(IdempotencyRow).where(IdempotencyRow.caller == caller, IdempotencyRow.key == key)
-        self._connection.execute(old)
-        self._connection.execute(
-            insert(IdempotencyRow).values(
-                caller=caller, key=key, request_sha256=request_sha256, response=response, created_at=now
-            )
-        )
+    def claim_request(self, caller: str, key: str, *, request_sha256: bytes, since: datetime) -> bool:
+        """Take a key for a request; False when it was taken since a time. Who takes it at the same moment waits."""
+        mine = (IdempotencyRow.caller == caller) & (IdempotencyRow.key == key)
+        self._connection.execute(delete(IdempotencyRow).where(mine, IdempotencyRow.created_at <= since))
+        row = {"caller": caller, "key": key, "request_sha256": request_sha256, "response": b"null"}
+        claim = insert_new(self._connection, IdempotencyRow).values(**row, created_at=datetime.now(UTC))
+        return self._connection.execute(claim.returning(IdempotencyRow.key)).scalar_one_or_none() is not None
+
+    def remember_request(self, caller: str, key: str, *, response: bytes) -> None:
+        """Note what a request was answered, in the transaction that did it."""
+        statement = update(IdempotencyRow).where(IdempotencyRow.caller == caller, IdempotencyRow.key == key)
+        self._connection.execute(statement.values(response=response))
 
     def forget_requests(self, before: datetime) -> None:
         """Forget requests of before a time."""

@@ -13,7 +13,7 @@ from octavo.web.access import Parts, Reader, Runner
 from octavo.web.api import shapes
 from octavo.web.api.jobs import operation, operation_response
 from octavo.web.api.once import Key, once
-from octavo.web.api.paging import Cursor, Limit, key_of, page_of
+from octavo.web.api.paging import Cursor, Limit, key_of, onward, page_of
 from octavo.web.state import Web
 from pipeline.errors import NotFoundError
 from pipeline.ops.values import Json
@@ -47,6 +47,7 @@ def search(
     if found["cursor"]:
         # Search makes its own cursor: it goes inside ours, so that it too is good for its own words and filters only.
         page["next_cursor"] = web.cursors.make(request, [found["cursor"]])
+        onward(request, response, page["next_cursor"])
     return page | {"terms": found["terms"], "indexing": found["indexing"]}
 
 

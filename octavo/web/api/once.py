@@ -50,17 +50,25 @@ def once(
             hint="send a new random word, and the same word again when you send the same request again",
         )
     asked = canonical.digest([request.method, request.url.path, body])
+    since = datetime.now(UTC) - KEPT
     with web.runtime.database.write() as rows:
-        known = rows.web.done_request(caller.id, key, datetime.now(UTC) - KEPT)
-        if known is not None:
-            if known[0] != asked:
-                raise ProblemError(
-                    HTTPStatus.UNPROCESSABLE_ENTITY,
-                    "other-request",
-                    "This Idempotency-Key was used for another request",
-                )
-            answer: dict[str, Json] = canonical.loads(known[1])
-            return answer
+        if not rows.web.claim_request(caller.id, key, request_sha256=asked, since=since):
+            return _known(rows, caller, key, asked, since)
         answer = do(rows)
-        rows.web.remember_request(caller.id, key, request_sha256=asked, response=canonical.dumps(answer))
+        rows.web.remember_request(caller.id, key, response=canonical.dumps(answer))
+    return answer
+
+
+def _known(rows: Repositories, caller: Caller, key: str, asked: bytes, since: datetime) -> dict[str, Json]:
+    """The answer of the time it was done."""
+    known = rows.web.done_request(caller.id, key, since)
+    if known is None:  # who had the key let it go again just now
+        raise ProblemError(
+            HTTPStatus.CONFLICT, "in-flight", "A request with this key was being done", hint="send it again"
+        )
+    if known[0] != asked:
+        raise ProblemError(
+            HTTPStatus.UNPROCESSABLE_ENTITY, "other-request", "This Idempotency-Key was used for another request"
+        )
+    answer: dict[str, Json] = canonical.loads(known[1])
     return answer

@@ -22,6 +22,12 @@ def key_of(request: Request, cursor: str | None) -> list[Any] | None:
     return web_of(request).cursors.read(request, cursor)
 
 
+def onward(request: Request, response: Response, cursor: str) -> None:
+    """Say in a header where the list goes on."""
+    address = request.url.include_query_params(cursor=cursor)
+    response.headers["Link"] = f'<{address.path}?{address.query}>; rel="next"'
+
+
 def page_of(
     request: Request,
     response: Response,
@@ -34,6 +40,5 @@ def page_of(
     """A part of a list. It was asked for one more than is given: is that there, the list goes on after `key`."""
     following = web_of(request).cursors.make(request, key) if len(items) > limit and key is not None else None
     if following is not None:
-        onward = request.url.include_query_params(cursor=following)
-        response.headers["Link"] = f'<{onward.path}?{onward.query}>; rel="next"'
+        onward(request, response, following)
     return {"items": list(items[:limit]), "next_cursor": following, "total": total}

@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from db.listed import Token
 from octavo.web.access import Parts, caller_of
+from octavo.web.api.jobs import rows_of
 from octavo.web.api.paging import key_of
 from octavo.web.api.shapes import ScopeWord
 from octavo.web.api.system import worker_rows
@@ -41,9 +42,8 @@ def workers(request: Request, web: Parts, _: Sees) -> Response:
     """Who works, and what holds them."""
     settings = web.runtime.settings
     with web.runtime.database.read() as rows:
-        active = rows.lists.jobs(limit=50, states=("running",))
-        states = rows.lists.task_states([job.id for job in active]) if active else {}
-    here = [(job, states[job.id], web.hands.note(job.id), web.hands.pid(job.id)) for job in active]
+        active = rows_of(web, rows, rows.lists.jobs(limit=50, states=("running",)))
+    here = [(job, web.hands.pid(UUID(job["id"]))) for job in active]
     values = {"workers": worker_rows(web), "distributed": web.distributed, "active": here}
     return render(request, "workers.html", values | {"limits": settings.limits, "models": settings.models})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -406,3 +407,16 @@ def test_two_documents_of_a_job_are_told_apart(site: Site) -> None:
     tasks = site.walk(f"/v1/jobs/{job.id}/tasks", step="extract")
     assert {task["place"]["document"] for task in tasks} == {item["document"] for item in documents}
     assert site.client().get(f"/jobs/{job.id}/read?document={documents[1]['document']}").status_code == 200
+
+
+def test_the_same_sent_eight_times_at_once_is_done_once(either_site: Site) -> None:
+    site = either_site
+    site.lab.ingest(site.lab.book(write_novel(2)))
+    body = {"pipeline": "summary", "documents": [site.get("/v1/documents")["items"][0]["id"]]}
+    client, same = site.client("run"), key()
+    client.get("/v1/jobs")
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: client.post("/v1/jobs", json=body, headers=same), range(8)))
+    assert {answer.status_code for answer in answers} == {202}
+    assert len({answer.json()["id"] for answer in answers}) == 1
+    assert len(site.walk("/v1/operations")) == 1
