@@ -167,6 +167,15 @@ class WebRepository:
             statement.values(state=state, result=result, error=error, finished_at=datetime.now(UTC))
         )
 
+    def forget_operations(self, before: datetime) -> None:
+        """Forget operations that ended before a time."""
+        self._connection.execute(delete(OperationRow).where(OperationRow.finished_at < before))
+
+    def forget_tokens(self, before: datetime) -> None:
+        """Forget tokens and sessions that could no longer be used at a time."""
+        ended = (TokenRow.expires_at < before) | (TokenRow.revoked_at < before)
+        self._connection.execute(delete(TokenRow).where(ended))
+
     # Uploads
 
     def add_upload(self, *, id: UUID, name: str, size: int, pipeline: str, start: bool) -> None:  # noqa: A002

@@ -17,6 +17,7 @@ from pipeline import canonical
 from pipeline.errors import OctavoError
 from pipeline.ops.values import Json
 from pipeline.states import JobState
+from workers.faces.tidy import tidy
 from workers.runtime import Runtime
 
 log = logging.getLogger(__name__)
@@ -24,6 +25,7 @@ log = logging.getLogger(__name__)
 OPERATIONS_AT_ONCE = 2
 JOBS_AT_ONCE = 2
 LOOK_S = 2.0
+TIDY_S = 3600.0  # between looks for what may be forgotten
 BACK_OFF_S = (1.0, 2.0, 4.0, 8.0)  # before a job's process that died is started again
 STOP_S = 10.0  # what a child gets to end its calls when this process ends; nothing committed is lost by a kill
 LASTED_S = 60.0  # a process that lived so long begins with the first wait again
@@ -114,10 +116,14 @@ class Hands:
             rows.jobs.move(job_id, to=JobState.PAUSED, reason=error.message, unless=tuple(JobState)[2:])
 
     def _serve(self) -> None:
+        tidied = float("-inf")
         while not self._ending.is_set():
             self._wake.clear()
             try:
                 self._look()
+                if time.monotonic() - tidied > TIDY_S:
+                    tidied = time.monotonic()
+                    tidy(self._runtime)
             except OctavoError as error:
                 log.warning("operations can not be looked for: %s", error.message)
             self._wake.wait(LOOK_S)

@@ -24,6 +24,7 @@ from pipeline.errors import StorageError
 from pipeline.ids import uuid7
 from pipeline.ops.values import Json
 from workers.faces.child import spec_of
+from workers.faces.tidy import arriving
 
 router = APIRouter(tags=["uploads"])
 
@@ -55,7 +56,7 @@ def safe_name(name: str) -> str:
 
 def partial(web: Web, upload_id: UUID) -> Path:
     """Where what has arrived of an upload lies."""
-    return web.uploads / "arriving" / f"{upload_id}.part"
+    return arriving(web.runtime, str(upload_id))
 
 
 def received(web: Web, upload: Upload) -> int:
