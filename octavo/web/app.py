@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from octavo.web import problems
-from octavo.web.api import documents, entities, events, evidence, jobs, system, tasks, tree, uploads, views
+from octavo.web.api import documents, entities, events, evidence, jobs, repair, system, tasks, tree, uploads, views
 from octavo.web.guards import Guard
 from octavo.web.pages import routes as pages
 from octavo.web.problems import Problem, ProblemError
@@ -65,7 +65,7 @@ def _application(lifespan: Any) -> FastAPI:
         responses=PROBLEMS,
     )
     api = APIRouter(prefix=API)
-    for part in (documents, entities, views, jobs, tree, events, tasks, evidence, system, uploads):
+    for part in (documents, entities, views, jobs, repair, tree, events, tasks, evidence, system, uploads):
         api.include_router(part.router)
     app.include_router(api)
     app.include_router(pages.router, include_in_schema=False)

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from db.database import Repositories
 from octavo.web.access import Parts, Reader, Runner
@@ -18,7 +18,6 @@ from octavo.web.state import Web
 from pipeline import canonical
 from pipeline.ids import uuid7
 from pipeline.ops.values import Json
-from workers import control
 from workers.faces import holes, jobs
 from workers.faces.child import spec_of
 
@@ -260,114 +259,3 @@ def get_output(
         head = output.head(number)
     last = [items[limit - 1]["item"]] if len(items) > limit else None
     return page_of(request, response, items, limit, last) | {"kind": output.kind, "head": head}
-
-
-@router.post("/jobs/{job}/pause", operation_id="pauseJob", response_model=shapes.JobDetail)
-def pause_job(job: UUID, web: Parts, _: Runner) -> dict[str, Json]:
-    """Start nothing new of a job until it is resumed; what runs is finished and kept."""
-    control.pause(web.runtime.database, str(job))
-    return _row(web, job)
-
-
-@router.post("/jobs/{job}/cancel", operation_id="cancelJob", response_model=shapes.JobDetail)
-def cancel_job(job: UUID, web: Parts, _: Runner) -> dict[str, Json]:
-    """End a job for good; what it did stays in the memo."""
-    control.cancel(web.runtime.database, str(job))
-    return _row(web, job)
-
-
-@router.post("/jobs/{job}/resume", operation_id="resumeJob", response_model=shapes.JobDetail)
-def resume_job(request: Request, job: UUID, web: Parts, caller: Runner, key: Key = None) -> dict[str, Json]:
-    """Go on with a job that was paused or that nobody works on."""
-
-    def do(rows: Repositories) -> dict[str, Json]:
-        control.unpause_in(rows, str(job))
-        return {"job": str(job)}
-
-    once(web, caller, request, key, {}, do)
-    web.hands.work(job)
-    return _row(web, job)
-
-
-@router.put("/jobs/{job}/priority", operation_id="setPriority", response_model=shapes.JobDetail)
-def set_priority(
-    job: UUID,
-    body: shapes.Priority,
-    response: Response,
-    web: Parts,
-    _: Runner,
-    if_match: Annotated[str | None, Header(description="The ETag of the job as it was read.")] = None,
-) -> dict[str, Json]:
-    """Give a job a larger share of the workers, or a smaller one."""
-    if if_match is not None:
-        with web.runtime.database.read() as rows:
-            now = etag(job_row(web, rows, job))
-        if if_match not in (now, "*"):
-            raise ProblemError(
-                HTTPStatus.PRECONDITION_FAILED, "changed", "The job has changed since it was read", hint="read it again"
-            )
-    control.prioritize(web.runtime.database, str(job), body.priority)
-    row = _row(web, job)
-    response.headers["ETag"] = etag(row)
-    return row
-
-
-def _row(web: Web, job: UUID) -> dict[str, Json]:
-    with web.runtime.database.read() as rows:
-        return job_row(web, rows, job)
-
-
-@router.post("/jobs/{job}/retry", operation_id="retryHoles", status_code=202, response_model=shapes.Operation)
-def retry_holes(
-    request: Request,
-    response: Response,
-    job: UUID,
-    body: shapes.Repair,
-    web: Parts,
-    caller: Runner,
-    key: Key = None,
-) -> Json:
-    """Make holes ready again: all of a job's, or those of a filter. With `dry_run` only count them."""
-    return _repair(request, response, job, body, web, caller, key, "retry")
-
-
-@router.post("/jobs/{job}/waive", operation_id="waiveHoles", status_code=202, response_model=shapes.Operation)
-def waive_holes(
-    request: Request,
-    response: Response,
-    job: UUID,
-    body: shapes.Repair,
-    web: Parts,
-    caller: Runner,
-    key: Key = None,
-) -> Json:
-    """Accept holes: the job counts as done without them, and its output names them."""
-    return _repair(request, response, job, body, web, caller, key, "waive")
-
-
-def _repair(
-    request: Request,
-    response: Response,
-    job: UUID,
-    body: shapes.Repair,
-    web: Web,
-    caller: Any,
-    key: str | None,
-    what: str,
-) -> Json:
-    asked = {"job": str(job), **body.model_dump(mode="json")}
-    chosen: dict[str, Any] = {"step": body.filter.step, "code": body.filter.error, "ordinals": body.filter.ordinals}
-
-    def do(rows: Repositories) -> dict[str, Json]:
-        if body.dry_run:
-            count = holes.chosen(rows, job, **chosen)[2]
-        else:
-            act = holes.retry if what == "retry" else holes.waive
-            count = act(rows, job, **chosen, expected=body.expected_count)
-        result = {"job": str(job), "count": count, "dry_run": body.dry_run}
-        return {"operation": str(operation(rows, what, asked, result)), "count": count}
-
-    done = once(web, caller, request, key, asked, do)
-    if done["count"] and not body.dry_run:
-        web.hands.work(job)
-    return operation_response(web, response, UUID(done["operation"]))
