@@ -73,6 +73,7 @@ def test_sqlite_is_backed_up_at_work_restored_elsewhere_and_resumed(
     assert b"already" in told
 
 
+@pytest.mark.nightly
 def test_postgresql_is_backed_up_at_work_restored_elsewhere_and_resumed(
     tmp_path: Path, postgres_server: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -71,9 +71,11 @@ def elsewhere(command: str) -> bool:
     return any(command.startswith(begin) for begin in ELSEWHERE)
 
 
-@pytest.fixture
-def desk(cli: Cli) -> Cli:
-    """A folder in which all that the documentation names is there."""
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Cli:
+    """A folder in which all that the documentation names is there: one for all blocks, as a reader has one."""
+    folder = tmp_path_factory.mktemp("reader")
+    cli = Cli(folder, folder / "state")
     book = cli.folder / "BOOK"
     book.write_text(STORY)
     shutil.copy(book, cli.folder / "BOOK.txt")

@@ -17,6 +17,9 @@ from tests.integration.web.conftest import Site
 from workers.faces import child, tokens
 from workers.faces.tokens import Caller
 
+# A laboratory for each guard: half a minute together.
+pytestmark = pytest.mark.nightly
+
 ANYBODY = Caller(id="anybody", name="anybody", scope="admin")
 
 
