@@ -138,6 +138,14 @@ def test_a_page_is_used_by_keys_alone(server: Server, visit: Visit) -> None:
     assert visitor.faults == []
 
 
+def test_a_range_of_lines_in_an_address_is_marked(server: Server, visit: Visit) -> None:
+    server.run("ingest", str(SAMPLE))
+    document = server.api("/v1/documents?q=lamp")["items"][-1]["id"]
+    page = visit().go(f"/documents/{document}/read?line=110#L120-L124")
+    expect(page.locator("#L120")).to_be_in_viewport()
+    assert [p.get_attribute("id") for p in page.locator("p.cited").all()] == [f"L{at}" for at in range(120, 125)]
+
+
 def test_two_hundred_requests_of_one_visitor_are_not_too_many(server: Server, visit: Visit) -> None:
     visitor = visit()
     statuses = visitor.page.evaluate(

@@ -185,6 +185,12 @@
 
   // The reader: a citation changes the book's side only, and the marked lines come into view.
   function toMark(pane) {
+    const range = /^#L(\d+)-L(\d+)$/.exec(location.hash);
+    if (range) {
+      for (let line = Number(range[1]); line <= Number(range[2]); line++) document.getElementById(`L${line}`)?.classList.add("cited");
+      document.getElementById(`L${range[1]}`)?.scrollIntoView({ block: "center" });
+      return;
+    }
     const mark = one("mark", pane) || (location.hash.startsWith("#L") && document.getElementById(location.hash.slice(1)));
     if (mark) mark.scrollIntoView({ block: "center" });
   }
