@@ -93,6 +93,12 @@ class ViewRepository:
         found = DocumentRepository(self._connection).among(chosen)
         return sorted(found, key=lambda document: order[document.id])
 
+    def over(self, document_id: UUID, limit: int) -> list[View]:
+        """Views that a document was selected by at their last sweep, by name."""
+        mine = select(ViewDocumentRow.view_id).where(ViewDocumentRow.document_id == document_id)
+        query = select(*_VIEW).where(ViewRow.id.in_(mine)).order_by(ViewRow.name).limit(limit)
+        return [_view(row) for row in self._connection.execute(query)]
+
     def swept(self, view_id: int, trouble: str | None) -> None:
         """Note that a view was swept, and what it could not do."""
         statement = update(ViewRow).where(ViewRow.id == view_id)

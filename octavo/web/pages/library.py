@@ -99,6 +99,7 @@ def document(
         row = document_row(rows, document_id)
         revisions = [books.revision_row(item) for item in rows.lists.revisions(document_id, limit=20)]
         jobs = rows_of(web, rows, rows.lists.jobs(limit=20, document=document_id))
+        views = [view.name for view in rows.views.over(document_id, 20)]
         sections, count, chosen = [], 0, revision
         if revisions:
             try:
@@ -113,6 +114,8 @@ def document(
         "revisions": revisions,
         "revision": chosen,
         "jobs": jobs,
+        "views": views,
+        "mapped": next((job for job in jobs if job["documents"] == 1 and job["tasks"]), None),
         "doc_sections": sections,
         "section_count": count,
         "after": after,

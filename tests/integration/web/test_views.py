@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -138,6 +139,10 @@ def test_the_pages_keep_sweep_and_remove_a_view(site: Site) -> None:
     looked(site, "names")
     page = browser.get("/views/names").text
     assert "Read what it serves" in page
+    assert 'href="/views/names"' in browser.get(f"/documents/{document}").text
+    picture = re.search(r'src="(/jobs/[^"]+/map.png)"', browser.get(f"/documents/{document}").text)
+    assert picture is not None
+    assert browser.get(picture[1]).content.startswith(b"\x89PNG")
     assert "novel" in page
     assert "fresh" in browser.get("/views").text
     assert browser.post("/views/names/sweep").status_code == 303
