@@ -1,41 +1,66 @@
-"""How well reported conflicts and aliases meet a truth file."""
+"""How well reported conflicts and aliases meet a truth file.
+
+A report is right when it names a planted contradiction: its subject, its attribute and both its values, one side in the
+chapter of the statement that does not fit. Everything else that is reported is wrong, a second report of the same one too.
+
+The noise takes statements away, so recall is counted twice: over all that were planted, and over those that can be found
+at all, of which both sides reach the reducer (an earlier or later statement of the same value serves for a side).
+Likewise an explained change whose explanation was missed can not be told from a contradiction by anybody: it counts
+against precision all the same, and is told apart from one whose explanation reached the reducer, of which none may be reported.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pipeline.reduce.conflicts.words import attribute_key, value_key
 from pipeline.reduce.glossary.keys import canonical_key
 from tests.oracle import Oracle
 
-Pair = tuple[str, str, frozenset[str]]  # subject, attribute, the two values
+Truth = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A reported conflict: keys, and the values by the chapters (seq) they were said in."""
+
+    subject: str
+    attribute: str
+    values: frozenset[str]
+    places: frozenset[tuple[str, int]]  # (value, chapter) of both sides
 
 
 @dataclass(frozen=True)
 class Score:
-    """Counts over the planted contradictions, the explained changes and the stated aliases."""
+    """What was found, by the ids of the truth file; `wrong` and `unexplainable` are reports."""
 
-    planted: int  # contradictions in the book
-    given: int  # those of which the extractor gave both sides
-    found: int
-    found_of_given: int
+    planted: frozenset[str]
+    findable: frozenset[str]
+    found: frozenset[str]
     reported: int
-    wrong: tuple[Pair, ...]
-    explained: tuple[Pair, ...]  # explained changes that were reported all the same
-    aliases_stated: int
+    wrong: tuple[Report, ...]
+    explained: tuple[Report, ...]  # of the wrong ones: changes whose explanation reached the reducer
+    unexplainable: tuple[Report, ...]  # of the wrong ones: changes whose explanation was missed
+    aliases_stated: int  # by a sentence that was not missed
     aliases_right: int
     aliases_wrong: int
     reveals_right: int
 
+    @property
+    def precision(self) -> float:
+        """Right reports among all."""
+        return (self.reported - len(self.wrong)) / max(1, self.reported)
+
     def line(self) -> str:
         """One line of a table."""
-        precision = (self.reported - len(self.wrong)) / max(1, self.reported)
         return (
-            f"contradictions {self.found}/{self.planted} ({self.found_of_given}/{self.given} of those given), "
-            f"precision {precision:.3f}, explained reported {len(self.explained)}; aliases "
-            f"{self.aliases_right}/{self.aliases_stated}, wrong {self.aliases_wrong}, reveal chapters right "
-            f"{self.reveals_right}/{self.aliases_right}"
+            f"contradictions {len(self.found)}/{len(self.planted)} planted, "
+            f"{len(self.found & self.findable)}/{len(self.findable)} findable, precision {self.precision:.3f}, "
+            f"explained reported {len(self.explained)} (+{len(self.unexplainable)} without their explanation); "
+            f"aliases {self.aliases_right}/{self.aliases_stated}, wrong {self.aliases_wrong}, reveal chapters right "
+            f"{self.reveals_right}/{self.aliases_right}; missed {sorted(self.findable - self.found)}"
         )
 
 
@@ -43,61 +68,70 @@ def key(text: object) -> str:
     return canonical_key({"name": str(text)})
 
 
-def right_of(pair: Pair, planted: Iterable[Pair]) -> bool:
-    """Is it a planted one? Where the standing value was missed, the last that was not missed stands for it."""
-    return any(
-        pair[:2] == other[:2] and (pair[2] == other[2] or (pair[1] in ("rank", "owner") and pair[2] & other[2]))
-        for other in planted
-    )
+def said(value: object) -> str:
+    return value_key(value if isinstance(value, str) else str(value).lower())
 
 
-def _pair(oracle: Oracle, item: dict[str, object]) -> Pair:
-    subject = key(oracle.names.get(str(item["subject"]), item["subject"]))
-    values = frozenset(
-        value_key(str(value) if isinstance(value, str) else str(value).lower()) for value in item["values"]
-    )  # type: ignore[attr-defined]
-    return subject, attribute_key(str(item["attribute"])), values
+class _Judge:
+    def __init__(self, oracle: Oracle) -> None:
+        self.oracle = oracle
+        self.facts: dict[str, Truth] = {fact["id"]: fact for fact in oracle.truth["facts"]}
 
+    def matches(self, item: Truth, report: Report) -> bool:
+        """Is it this contradiction, or this change?"""
+        second = self.facts[item["facts"][1]]
+        return (
+            report.subject == key(self.oracle.names.get(item["subject"], item["subject"]))
+            and report.attribute == attribute_key(item["attribute"])
+            and report.values == frozenset(said(value) for value in item["values"])
+            and (said(item["values"][1]), second["seq"]) in report.places
+        )
 
-def score(oracle: Oracle, reported: Iterable[Pair], links: Sequence[tuple[str, str, int | None]]) -> Score:
-    """Judge. `links` are (alias, name, chapter that says so first)."""
-    truth = oracle.truth
-    found = list(reported)
-    planted = {_pair(oracle, item): item for item in truth["contradictions"]}
-    explained = {_pair(oracle, item) for item in truth["changes"]} - planted.keys()
-    facts = {fact["id"]: fact for fact in truth["facts"]}
+    def resembles(self, change: Truth, report: Report) -> bool:
+        """Is it about the values of this change, wherever they were said?"""
+        subject = key(self.oracle.names.get(change["subject"], change["subject"]))
+        values = frozenset(said(value) for value in change["values"])
+        return (report.subject, report.attribute, report.values) == (subject, attribute_key(change["attribute"]), values)
 
-    def given_as_it_is(fact: dict[str, object]) -> bool:
-        return fact["id"] not in oracle.dropped and fact["id"] not in oracle.lost_under_alias
-
-    def told(item: dict[str, object]) -> bool:
-        """Both sides reached the extractor's output: the first, or an earlier statement of the same, and the second."""
-        first, second = (facts[fact] for fact in item["facts"])  # type: ignore[attr-defined]
-        same = [
-            fact
-            for fact in truth["facts"]
+    def findable(self, item: Truth) -> bool:
+        """Do both sides reach the reducer?"""
+        first, second = (self.facts[fact] for fact in item["facts"])
+        again = [
+            fact["id"]
+            for fact in self.facts.values()
             if all(fact[name] == first[name] for name in ("subject", "attribute", "value"))
-            and fact["seq"] <= second["seq"]
         ]
-        firsts = [first] if first["id"] in oracle.changes else same
-        return given_as_it_is(second) and any(given_as_it_is(fact) for fact in firsts)
+        # What began with a change (a rank reached, a thing handed on, a death) began with that sentence alone.
+        firsts = [first["id"]] if first["id"] in self.oracle.changes else again
+        return second["id"] in self.oracle.reaching and not self.oracle.reaching.isdisjoint(firsts)
 
-    explained_by = {_pair(oracle, item): item["facts"][1] for item in truth["changes"]}
-    silent = {pair for pair, fact in explained_by.items() if fact in oracle.dropped}  # nothing is left that explains
-    unexplained = set(found) & explained - silent
-    given = {pair for pair, item in planted.items() if told(item)}
-    stated = {
-        key(fact["value"]): (key(oracle.names[fact["subject"]]), fact["seq"])
-        for fact in truth["facts"]
-        if fact["attribute"] == "alias" and fact["id"] not in oracle.dropped
-    }
-    every = {key(a["alias"]): key(c["name"]) for c in truth["characters"] for a in c["aliases"]}
-    right = [(alias, name, seq) for alias, name, seq in links if every.get(alias) == name]
+
+def score(oracle: Oracle, reported: Sequence[Report], links: Sequence[tuple[str, str, int]]) -> Score:
+    """Judge. `links` are (alias, name, chapter that says so first)."""
+    judge = _Judge(oracle)
+    contradictions = oracle.truth["contradictions"]
+    found: set[str] = set()
+    wrong: list[Report] = []
+    for report in reported:
+        mine = [item["id"] for item in contradictions if item["id"] not in found and judge.matches(item, report)]
+        if mine:
+            found.add(mine[0])
+        else:
+            wrong.append(report)
+    changed = {r: [c for c in oracle.truth["changes"] if judge.resembles(c, r)] for r in wrong}
+    silent = {r for r, of in changed.items() if of and all(c["facts"][1] not in oracle.reaching for c in of)}
+    every = {key(a["alias"]): (key(c["name"]), a["fact"]) for c in oracle.truth["characters"] for a in c["aliases"]}
+    right = [(alias, seq) for alias, name, seq in links if every.get(alias, ("", ""))[0] == name]
     return Score(
-        planted=len(planted), given=len(given), found=len(planted.keys() & set(found)),
-        found_of_given=len(given & set(found)), reported=len(found),
-        wrong=tuple(sorted((pair for pair in set(found) if not right_of(pair, planted)), key=str)),
-        explained=tuple(sorted((pair for pair in unexplained if not right_of(pair, planted)), key=str)),
-        aliases_stated=len(stated), aliases_right=len(right), aliases_wrong=len(links) - len(right),
-        reveals_right=sum(1 for alias, _, seq in right if seq is not None and stated.get(alias, ("", -1))[1] == seq),
-    )  # fmt: skip
+        planted=frozenset(item["id"] for item in contradictions),
+        findable=frozenset(item["id"] for item in contradictions if judge.findable(item)),
+        found=frozenset(found),
+        reported=len(reported),
+        wrong=tuple(wrong),
+        explained=tuple(r for r in wrong if changed[r] and r not in silent),
+        unexplainable=tuple(r for r in wrong if r in silent),
+        aliases_stated=sum(1 for _, fact in every.values() if fact not in oracle.missed),
+        aliases_right=len(right),
+        aliases_wrong=len(links) - len(right),
+        reveals_right=sum(1 for alias, seq in right if judge.facts[every[alias][1]]["seq"] == seq),
+    )

@@ -1,7 +1,8 @@
 """An extractor that knows: it gives the facts, aliases and changes that a novel's truth file holds for a text.
 
 With seeded noise, as real extractors have it: some facts are missed, some are told under an alias of their subject.
-The noise of a fact depends on the seed and on the fact alone, so a chunk that is read twice gives the same.
+The noise of a fact depends on the seed and on the fact alone, so a chunk that is read twice gives the same. A fact is
+told where it stands and nowhere else: a sentence that stands in two chapters is two facts, each missed or told by itself.
 """
 
 from __future__ import annotations
@@ -21,25 +22,23 @@ MISSED, UNDER_ALIAS = 0.05, 0.05
 
 @dataclass
 class Oracle:
-    """A truth file and a seed. Its sets say what the noise did, for whoever counts."""
+    """A truth file, its book and a seed. Its sets say what the noise did, for whoever counts."""
 
     truth: Mapping[str, Json]
+    book: str
     seed: int = 1
+    noise: bool = True
 
     @classmethod
-    def load(cls, path: Path, seed: int = 1) -> Oracle:
-        """Of a truth file."""
-        return cls(orjson.loads(path.read_bytes()), seed)
+    def load(cls, folder: Path, language: str, seed: int = 1, *, noise: bool = True) -> Oracle:
+        """Of a novel and its truth file in a folder."""
+        truth = orjson.loads((folder / f"webnovel_{language}.truth.json").read_bytes())
+        return cls(truth, (folder / f"webnovel_{language}.txt").read_text(encoding="utf-8"), seed, noise)
 
     @cached_property
     def names(self) -> dict[str, str]:
         """Names of characters by id; all else is its own name."""
         return {character["id"]: character["name"] for character in self.truth["characters"]}
-
-    @cached_property
-    def aliases(self) -> dict[str, list[str]]:
-        """Aliases by a character's id."""
-        return {c["id"]: [alias["alias"] for alias in c["aliases"]] for c in self.truth["characters"]}
 
     @cached_property
     def changes(self) -> set[str]:
@@ -50,49 +49,53 @@ class Oracle:
         return stated | {death["fact"] for death in self.truth["deaths"]}
 
     @cached_property
-    def dropped(self) -> set[str]:
+    def missed(self) -> set[str]:
         """The facts that the extractor misses."""
         return {fact["id"] for fact in self.truth["facts"] if self._chance("missed", fact["id"]) < MISSED}
 
     @cached_property
-    def lost_under_alias(self) -> set[str]:
-        """Facts that are told under an alias whose every statement was missed: nobody can know whose they are."""
-        stated = {f["value"] for f in self.truth["facts"] if f["attribute"] == "alias" and f["id"] not in self.dropped}
-        return {
-            fact["id"]
-            for fact in self.truth["facts"]
-            if (alias := self._told_as(fact)) is not None and alias not in stated
-        }
+    def under_alias(self) -> dict[str, str]:
+        """The alias under which a fact is told, by fact."""
+        aliases = {c["id"]: c["aliases"][0]["alias"] for c in self.truth["characters"] if c["aliases"]}
+        facts = [fact for fact in self.truth["facts"] if fact["subject"] in aliases]
+        return {f["id"]: aliases[f["subject"]] for f in facts if self._chance("alias", f["id"]) < UNDER_ALIAS}
 
-    def _told_as(self, fact: Json) -> str | None:
-        others = self.aliases.get(fact["subject"], [])
-        return others[0] if others and self._chance("alias", fact["id"]) < UNDER_ALIAS else None
+    @cached_property
+    def reaching(self) -> set[str]:
+        """Facts that reach the reducer as their subject's: told, by name or by an alias that is stated somewhere."""
+        told = [fact for fact in self.truth["facts"] if fact["id"] not in self.missed]
+        stated = {fact["value"] for fact in told if fact["attribute"] == "alias"}
+        return {fact["id"] for fact in told if self.under_alias.get(fact["id"]) in {None, *stated}}
 
     def _chance(self, kind: str, fact: str) -> float:
-        return random.Random(f"{self.seed}|{kind}|{fact}").random()
+        return random.Random(f"{self.seed}|{kind}|{fact}").random() if self.noise else 1.0
+
+    @cached_property
+    def _by_place(self) -> list[Mapping[str, Json]]:
+        return sorted((fact for fact in self.truth["facts"] if "offset" in fact), key=lambda fact: fact["offset"])
 
     def read(self, text: str) -> OpOutput:
-        """What it finds in a text."""
-        found = []
-        for fact in self.truth["facts"]:
-            start = text.find(fact["quote"])
-            if start >= 0 and fact["id"] not in self.dropped:
-                found.append((fact, start))
-        facts = [(self._fact(fact), fact, at) for fact, at in found if fact["attribute"] not in ("alias", "identity")]
-        aliases = [(self._alias(fact), fact, at) for fact, at in found if fact["attribute"] == "alias"]
+        """What it finds in a text, which is a part of the book."""
+        start = self.book.find(text)
+        inside = [
+            (fact, fact["offset"] - start)
+            for fact in self._by_place
+            if start >= 0 and start <= fact["offset"] < start + len(text) and fact["id"] not in self.missed
+        ]
+        facts = [(self._fact(fact), fact, at) for fact, at in inside if fact["attribute"] not in ("alias", "identity")]
+        aliases = [(self._alias(fact), fact, at) for fact, at in inside if fact["attribute"] == "alias"]
         spans = [
-            Span(item=number, start=at, end=at + len(fact["quote"]))
+            Span(item=number, start=at, end=min(len(text), at + len(fact["quote"])))
             for number, (_, fact, at) in enumerate([*facts, *aliases])
         ]
         value = {"items": [], "facts": [item for item, _, _ in facts], "aliases": [item for item, _, _ in aliases]}
         return OpOutput(value=value, spans=tuple(spans))
 
     def _fact(self, fact: Json) -> Json:
-        subject = self._told_as(fact) or self.names.get(fact["subject"], fact["subject"])
         value = fact["value"]
         past = fact["attribute"] == "flashback"
         return {
-            "subject": subject,
+            "subject": self.under_alias.get(fact["id"]) or self.names.get(fact["subject"], fact["subject"]),
             "attribute": "alive" if past else fact["attribute"],
             "value": self.names.get(value, value) if isinstance(value, str) else str(value).lower(),
             "quote": fact["quote"],

@@ -45,7 +45,7 @@ def servers(folder: Path) -> Iterator[Servers]:
     """Start both in a folder, and stop them at the end."""
     folder.chmod(0o755)  # where this process is root, PostgreSQL runs as an ordinary user
     state = folder / "servers"
-    state.mkdir(mode=0o755)
+    state.mkdir(mode=0o755, exist_ok=True)
     path = os.environ.get("PATH")
     postgres = OwnPostgres(state, path)
     postgres.make()

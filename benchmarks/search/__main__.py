@@ -1,6 +1,9 @@
 """How long a search takes: the first page of 200 stated queries over an index of many chunks, on both databases.
 
     python -m benchmarks.search CORPUS [--chunks 1000000] [--limit 250] [--work DIR] [--only sqlite|postgresql]
+                                [--phase build|measure]
+
+Both databases stay in the work folder: `--phase build` only fills them, `--phase measure` only searches what is there.
 
 The chunks come in by the ordinary ingest, half of their text Chinese, half English; the index is filled as the first
 search would fill it. Queries are drawn by frequency (in how many chunks of a sample a word stands): rare, middling
@@ -14,7 +17,6 @@ import argparse
 import json
 import random
 import statistics
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -46,7 +48,10 @@ def opened(kind: str, work: Path) -> Iterator[Database]:
         yield database
         database.close()
         return
-    with tempfile.TemporaryDirectory(dir=work) as folder, servers(Path(folder)) as own:
+    folder = work / "postgresql"
+    folder.mkdir(exist_ok=True)
+    work.chmod(0o755)
+    with servers(folder) as own:
         database = Database(make_engine(own.database_url))
         migrate.upgrade(database)
         yield database
@@ -114,17 +119,21 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=250, help="characters in a chunk at most")
     parser.add_argument("--work", type=Path, default=Path("search-benchmark"))
     parser.add_argument("--only", choices=("sqlite", "postgresql"))
+    parser.add_argument("--phase", choices=("build", "measure"))
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     files = written(options.corpus, options.work, options.chunks * options.limit * 3 // 4)
-    stated = queries(files, 1, options.limit)
-    (options.work / "queries.json").write_text(json.dumps(stated, ensure_ascii=False, indent=0))
+    listed = options.work / "queries.json"
+    if not listed.exists():
+        listed.write_text(json.dumps(queries(files, 1, options.limit), ensure_ascii=False, indent=0))
+    stated = json.loads(listed.read_text())
     for kind in [options.only] if options.only else ["sqlite", "postgresql"]:
         print(f"{kind}:")
         with opened(kind, options.work) as database:
-            fill(database, files, options.limit, options.work)
-            found = measure(database, stated)
-        table(found)
+            if options.phase != "measure":
+                fill(database, files, options.limit, options.work)
+            if options.phase != "build":
+                table(measure(database, stated))
 
 
 def written(corpus: Path, work: Path, chars: int) -> list[Path]:
