@@ -59,6 +59,16 @@ class Hole(Citation):
     error: str | None
 
 
+class StatedAlias(Shape):
+    """What the book says of two names of an entry, where it says so first, and how often."""
+
+    alias: str
+    name: str
+    times: int
+    quote: str
+    citations: list[Citation]
+
+
 class Entry(Shape):
     """A name or term."""
 
@@ -68,6 +78,7 @@ class Entry(Shape):
     aliases: list[str]
     citation_count: int
     citations: list[Citation]
+    stated: list[StatedAlias] | None = None
 
 
 class Glossary(Shape):

@@ -1,12 +1,12 @@
 """How well reported conflicts and aliases meet a truth file.
 
-A report is right when it names a planted contradiction: its subject, its attribute and both its values, one side in the
-chapter of the statement that does not fit. Everything else that is reported is wrong, a second report of the same one too.
+A report is right when it names a planted contradiction: its subject, its attribute and both its values, one side in
+the chapter of the statement that does not fit. All else that is reported is wrong, a second report of the same one too.
 
-The noise takes statements away, so recall is counted twice: over all that were planted, and over those that can be found
-at all, of which both sides reach the reducer (an earlier or later statement of the same value serves for a side).
-Likewise an explained change whose explanation was missed can not be told from a contradiction by anybody: it counts
-against precision all the same, and is told apart from one whose explanation reached the reducer, of which none may be reported.
+The noise takes statements away, so recall is counted twice: over all that were planted, and over those that can be
+found at all, of which both sides reach the reducer (an earlier or later statement of the same value serves for a side).
+Likewise nobody can tell an explained change from a contradiction where the explanation was missed: such a report counts
+against precision all the same. Of those whose explanation reached the reducer none may be reported.
 """
 
 from __future__ import annotations
@@ -91,7 +91,11 @@ class _Judge:
         """Is it about the values of this change, wherever they were said?"""
         subject = key(self.oracle.names.get(change["subject"], change["subject"]))
         values = frozenset(said(value) for value in change["values"])
-        return (report.subject, report.attribute, report.values) == (subject, attribute_key(change["attribute"]), values)
+        return (report.subject, report.attribute, report.values) == (
+            subject,
+            attribute_key(change["attribute"]),
+            values,
+        )
 
     def findable(self, item: Truth) -> bool:
         """Do both sides reach the reducer?"""

@@ -2,7 +2,7 @@
 
 With seeded noise, as real extractors have it: some facts are missed, some are told under an alias of their subject.
 The noise of a fact depends on the seed and on the fact alone, so a chunk that is read twice gives the same. A fact is
-told where it stands and nowhere else: a sentence that stands in two chapters is two facts, each missed or told by itself.
+told where it stands and nowhere else: a sentence that stands in two chapters is two facts, each missed by itself.
 """
 
 from __future__ import annotations

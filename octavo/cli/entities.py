@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -33,10 +33,14 @@ def list_command(
     if as_json:
         console.print_json({"entries": rows})
         return
-    table = [
-        [str(row["name"]), str(row["kind"]), str(row["count"]), ", ".join(row["aliases"]), _first(row)] for row in rows
-    ]
+    table = [[str(row["name"]), str(row["kind"]), str(row["count"]), _also(row), _first(row)] for row in rows]
     console.table(("name", "kind", "count", "also", "first seen"), table)
+
+
+def _also(row: dict[str, Any]) -> str:
+    """The aliases; those that the book states with the section that says so first."""
+    stated = {item["alias"]: item["citations"][0]["section"] for item in row.get("stated", ()) if item["citations"]}
+    return ", ".join(f"{alias} ({stated[alias]})" if alias in stated else alias for alias in row["aliases"])
 
 
 def _first(row: dict[str, object]) -> str:

@@ -71,6 +71,47 @@ def test_decisions_survive_a_full_rerun_and_an_edit_and_can_be_undone(lab: Labor
     assert [item.undone_at is not None for item in entities.decisions(lab.database, document)] == [True] * 3
 
 
+MASK = """Chapter 1
+
+Marren Oake came ashore with Osric. Then Marren Oake slept, and Osric waited for Marren Oake.
+
+Chapter 2
+
+At night Redmane rode by. They say that Redmane never spoke, and nobody had seen Redmane by day.
+
+Chapter 3
+
+In the end it was plain that Redmane was none other than Marren Oake. Osric had known it of Marren Oake.
+"""
+
+
+def test_a_mask_that_falls_in_a_late_chapter_is_one_entity_until_a_person_splits_it(lab: Laboratory) -> None:
+    book = lab.book(MASK)
+    path = str(book)
+    lab.run(load("glossary"), book)
+    found = entities.glossed(lab.database, lab.ops, path)
+    (row,) = [
+        row for row in entities.listed(lab.database, found, limit=99, citations=0) if row["name"] == "Marren Oake"
+    ]
+    assert row["aliases"] == ["Redmane"]
+    assert row["count"] == 9
+    (stated,) = row["stated"]
+    assert (stated["alias"], stated["name"], stated["times"]) == ("Redmane", "Marren Oake", 1)
+    (citation,) = stated["citations"]
+    assert citation["section"] == "Chapter 3"
+    assert MASK[citation["start"] : citation["end"]] == stated["quote"]
+
+    decide(lab, path, DecisionKind.SPLIT, "Redmane", "Marren Oake")
+    assert names(lab, path)["Redmane"] == (4, [])
+    book.write_text(MASK.replace("Chapter 2", "Chapter 2\n\nRedmane came, and Osric hid from Redmane.\n"))
+    lab.run(load("glossary"), book)
+    edited = names(lab, path)
+    assert edited["Redmane"] == (6, [])
+    assert edited["Marren Oake"] == (5, [])
+    entities.undo(lab.database, entities.glossed(lab.database, lab.ops, path).document.id, None)
+    assert names(lab, path)["Marren Oake"] == (11, ["Redmane"])
+
+
 def test_a_decision_about_names_that_are_not_there_is_refused_or_sleeps(lab: Laboratory) -> None:
     book = lab.book(STORY)
     path = str(book)

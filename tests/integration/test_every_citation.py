@@ -35,6 +35,9 @@ def cited(value: Json) -> Iterator[tuple[list[str], dict[str, Json]]]:
             for entry in value["entries"]:
                 for citation in entry["citations"]:
                     yield [entry["name"], *entry["aliases"]], citation
+                for stated in entry.get("stated", ()):
+                    for citation in stated["citations"]:
+                        yield [stated["quote"]], citation
         for sentence in value.get("sentences", ()):
             for citation in sentence["citations"]:
                 yield [sentence["text"]], citation

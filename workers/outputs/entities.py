@@ -71,7 +71,8 @@ def decide(database: Database, found: Glossed, kind: glossary.DecisionKind, name
         whole = _known(keep, other)
         key = glossary.canonical_key({"name": name})
         keys = {member[0] for member in whole["members"]}
-        if key not in keys or len(keys) < 2:
+        aliases = {glossary.canonical_key({"name": alias}) for alias in whole["aliases"]}
+        if key not in keys | aliases or len(keys | aliases) < 2:
             raise UsageError(
                 f"{name!r} can not be split from {whole['name']!r}",
                 hint=f"it is made of: {', '.join(sorted(keys))}",

@@ -79,7 +79,11 @@ def judged(view: View, plan: StepPlan, values: Sequence[Json]) -> Json | None:
 
 
 def entries(view: View, plan: StepPlan) -> Iterator[dict[str, Json]]:
-    """Glossary entries: `{name, kind, count, aliases, citation_count, citations}`, most mentioned first."""
+    """Glossary entries: `{name, kind, count, aliases, citation_count, citations}`, most mentioned first.
+
+    Where the book states that two names of an entry are one it has `stated` too: `[{alias, name, times, quote,
+    citations}]`, with the sentence that says so first: for a mask, in the chapter where it falls.
+    """
     values, leaves = shards(view, plan)
     resolved = judged(view, plan, values)
     if resolved is None:
@@ -90,7 +94,7 @@ def entries(view: View, plan: StepPlan) -> Iterator[dict[str, Json]]:
         shown = [found[: view.citations] if view.citations else found for found in places]
         cited = iter(citer.cite([pair for found in shown for pair in found]))
         for entry, found, some in zip(batch, places, shown, strict=True):
-            yield {
+            row: dict[str, Json] = {
                 "name": entry.name,
                 "kind": entry.kind,
                 "count": entry.count,
@@ -98,6 +102,22 @@ def entries(view: View, plan: StepPlan) -> Iterator[dict[str, Json]]:
                 "citation_count": len(found),
                 "citations": [view.style(citation) for _ in some for citation in next(cited)],
             }
+            stated = [_statement(view, citer, leaves, statement) for statement in entry.stated]
+            yield row | ({"stated": stated} if stated else {})
+
+
+def _statement(
+    view: View, citer: Citer, leaves: Sequence[Sequence[int]], statement: glossary.Statement
+) -> dict[str, Json]:
+    place = min((leaves[shard][part], item) for shard, part, item in statement.cites)
+    (cited,) = citer.cite([place])
+    return {
+        "alias": statement.alias,
+        "name": statement.name,
+        "times": len(statement.cites),
+        "quote": citer.quoted(*place),
+        "citations": [view.style(citation) for citation in cited],
+    }
 
 
 def plain_entries(view: View, plan: StepPlan) -> Iterator[dict[str, Json]]:

@@ -8,7 +8,8 @@ from pipeline.models.extractive import names_han, names_kana, names_spaced, term
 from pipeline.models.extractive.masking import mask
 from pipeline.models.extractive.mentions import Mentions, as_output
 from pipeline.models.extractive.scripts import Script, script_of
-from pipeline.ops.values import OpOutput
+from pipeline.models.extractive.stated import aliases_in
+from pipeline.ops.values import OpOutput, Span
 
 _WINDOW = 16_000  # characters looked at together: a chunk fits, and a freak input takes linear time
 
@@ -20,6 +21,8 @@ def extract(text: str) -> OpOutput:
     kind; `seen` and `near` are left out when empty. `kind` is person, place, organization, term or name (not known).
     Items are candidates: one chunk cannot tell every name from a sentence start or a fragment, so the sums in `seen`
     are added over the book and judged by `pipeline.reduce.glossary.resolve`. Spans: the first five mentions of each.
+    Where sentences say that a name has another, `"aliases": [{"name", "alias", "quote"}, …]` follows, in the order of
+    their places and numbered on after the items.
     """
     masked = mask(text)
     script = script_of(masked)
@@ -32,7 +35,13 @@ def extract(text: str) -> OpOutput:
                 found[key].join(mentions)
             else:
                 found[key] = mentions
-    return as_output(found.values())
+    output = as_output(found.values())
+    stated = aliases_in(text, masked, script, {mentions.name for mentions in found.values()})
+    if not stated:
+        return output
+    count = len(output.value["items"])
+    spans = [Span(item=count + at, start=start, end=end) for at, (_, start, end) in enumerate(stated)]
+    return OpOutput(value=output.value | {"aliases": [item for item, _, _ in stated]}, spans=(*output.spans, *spans))
 
 
 def _windows(masked: str) -> Iterator[tuple[int, int]]:

@@ -16,8 +16,8 @@ from pipeline.models.extractive import words_han as han
 from pipeline.models.extractive.masking import mask
 from pipeline.models.extractive.scripts import HAN, Script, script_of
 from pipeline.models.extractive.segment import sentences
+from pipeline.models.extractive.stated import aliases_of
 from pipeline.ops.values import Json, OpOutput, Span
-from pipeline.reduce.aliases import stated_aliases
 
 _NAME = r"(?P<name>[A-ZÀ-ÖØ-Þ][\w’'\-]+(?:\s[A-ZÀ-ÖØ-Þ][\w’'\-]+){0,3})"
 _PART = r"(?P<part>eyes|hair|beard|skin|complexion)"
@@ -84,11 +84,7 @@ def facts(text: str) -> OpOutput:
         for found in _facts_of(part, script, known):
             item = {"subject": found.subject, "attribute": found.attribute, "value": found.value}
             told.append((item | {"quote": sentence.text}, sentence.start, sentence.end))
-        for alias in stated_aliases(part):
-            if script is Script.HAN and not alias.given and alias.name not in known:
-                continue  # Chinese marks no names: what stands before the words that say so may be anything
-            item = {"name": alias.name, "alias": alias.alias, "quote": sentence.text}
-            named.append((item, sentence.start, sentence.end))
+        named += aliases_of(sentence, masked, script, known)
     spans = tuple(Span(item=at, start=start, end=end) for at, (_, start, end) in enumerate([*told, *named]))
     value = {"items": [], "facts": [item for item, _, _ in told], "aliases": [item for item, _, _ in named]}
     return OpOutput(value=value, spans=spans)

@@ -64,6 +64,8 @@ def _all(text: str) -> Iterator[Stated]:
     for pattern in (*_ENGLISH, *_CHINESE):
         for match in pattern.finditer(text):
             name, alias = match.group("name").strip(" ·"), match.group("alias").strip(" ·")
+            if pattern in _ENGLISH and not alias.split()[-1][:1].isupper():
+                continue  # what is quoted is a word, no name
             if name != alias and name.lower() not in _NOBODY and alias.lower() not in _NOBODY:
                 yield Stated(name=name, alias=alias, start=match.start(), end=match.end())
     for match in _GIVEN.finditer(text):

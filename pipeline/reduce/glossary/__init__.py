@@ -8,13 +8,14 @@ from pipeline.reduce.glossary.decisions import Decision, DecisionKind, decided, 
 from pipeline.reduce.glossary.keys import canonical_key, partition, shard_of
 from pipeline.reduce.glossary.merge import merge_shard, summarise_shard
 from pipeline.reduce.glossary.resolve import GLOSSARY_VERSION, resolve
-from pipeline.reduce.glossary.stream import Entry, entries
+from pipeline.reduce.glossary.stream import Entry, Statement, entries
 
 __all__ = [
     "GLOSSARY_VERSION",
     "Decision",
     "DecisionKind",
     "Entry",
+    "Statement",
     "canonical_key",
     "decided",
     "entries",

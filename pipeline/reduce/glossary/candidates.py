@@ -65,24 +65,27 @@ class Kept:
     count: int
     members: list[tuple[str, str]]  # (key, kind) of shard entries
     aliases: set[str] = field(default_factory=set)
+    stated: list[tuple[str, str]] = field(default_factory=list)  # links that the book states: (alias key, name key)
 
     def absorb(self, other: Kept, alias: str | None) -> None:
         """Take over another entry's mentions; its name is shown as an alias if one is given."""
         self.count += other.count
         self.members += other.members
         self.aliases |= other.aliases
+        self.stated += other.stated
         if alias is not None and alias != self.name:
             self.aliases.add(alias)
 
     def as_json(self) -> Json:
         """`{"name", "kind", "count", "aliases": [name, …], "members": [[key, kind], …]}`, all lists sorted."""
-        return {
+        value: dict[str, Json] = {
             "name": self.name,
             "kind": self.kind,
             "count": self.count,
             "aliases": sorted(self.aliases - {self.name}),
             "members": sorted([key, kind] for key, kind in self.members),
         }
+        return value | ({"stated": sorted(map(list, self.stated))} if self.stated else {})
 
 
 def gather(summaries: Iterable[Json]) -> dict[str, Candidate]:

@@ -83,16 +83,22 @@ def _merged(keep: list[Json], name: str, into: str) -> list[Json]:
         "aliases": sorted({*one["aliases"], *other["aliases"], one["name"]} - {other["name"]}),
         "members": sorted(one["members"] + other["members"]),
     }
+    if stated := [*one.get("stated", ()), *other.get("stated", ())]:
+        joined["stated"] = sorted(stated)
     return [joined if entry is other else entry for entry in keep if entry is not one]
 
 
 def _split(keep: list[Json], name: str, out_of: str, counts: Counts) -> list[Json]:
-    entity = find(keep, out_of)
-    if entity is None:
+    whole = find(keep, out_of)
+    if whole is None:
         return keep
     key = _key(name)
+    entity = _unstated(whole, key)
     mine = [member for member in entity["members"] if member[0] == key]
     rest = [member for member in entity["members"] if member[0] != key]
+    if not mine and key in _aliases(entity):  # stated but never counted: nothing but the name goes
+        left = entity | {"aliases": [alias for alias in entity["aliases"] if _key(alias) != key]}
+        return [left if entry is whole else entry for entry in keep]
     if not mine or not rest:
         return keep
     count = min(sum(counts.get((member[0], member[1]), 0) for member in mine), entity["count"])
@@ -104,7 +110,13 @@ def _split(keep: list[Json], name: str, out_of: str, counts: Counts) -> list[Jso
         left["aliases"] = aliases[1:]
     kind = max(mine, key=lambda member: (counts.get((member[0], member[1]), 0), member[1]))[1]
     apart = {"name": spelt, "kind": kind, "count": count, "aliases": [], "members": mine}
-    return [*(left if entry is entity else entry for entry in keep), apart]
+    return [*(left if entry is whole else entry for entry in keep), apart]
+
+
+def _unstated(entity: Json, key: str) -> Json:
+    """The entity without what the book states of a name: a person knows better."""
+    kept = [link for link in entity.get("stated", ()) if key not in (link[0], link[0].removeprefix("the "), link[1])]
+    return {name: value for name, value in entity.items() if name != "stated"} | ({"stated": kept} if kept else {})
 
 
 def _renamed(keep: list[Json], name: str, to: str) -> list[Json]:

@@ -10,6 +10,9 @@ from pipeline.ops.values import Json
 
 _APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "‐": "-", "‑": "-"})
 
+LISTS = ("items", "facts", "events", "aliases")
+"""The lists of an output. Their items are numbered through in this order, as their spans are."""
+
 
 def canonical_key(item: Json) -> str:
     """The name of an item as all its spellings share it: NFKC (so width too), case folded, spaces collapsed.
@@ -30,10 +33,28 @@ def shard_of(key: str, shards: int) -> int:
 
 
 def partition(output_value: Json, shards: int) -> dict[int, list[tuple[int, Json]]]:
-    """The items of one extract output by shard, each as (index in the output, item). Nameless items fall out."""
+    """The items of one extract output by shard, each as (index in the output, item). Nameless items fall out.
+
+    Stated aliases go to the shard of the alias, as `{"stated": True, "key", "alias", "name_key", "name"}`; the lists of
+    an output are numbered through in the order of LISTS. One whose quote was looked for and not found is no evidence.
+    """
     parts: dict[int, list[tuple[int, Json]]] = {}
     for index, item in enumerate(output_value["items"]):
         key = canonical_key(item)
         if key:
             parts.setdefault(shard_of(key, shards), []).append((index, item))
+    index = len(output_value["items"])
+    for name in LISTS[1:]:
+        for item in output_value.get(name, ()):
+            if name == "aliases" and (made := stated(item)) is not None:
+                parts.setdefault(shard_of(made["key"], shards), []).append((index, made))
+            index += 1
     return parts
+
+
+def stated(item: Json) -> Json | None:
+    """A stated alias with its canonical keys; None where it says nothing."""
+    key, name = canonical_key({"name": item["alias"]}), canonical_key(item)
+    if not key or not name or key == name or item.get("verified") is False:
+        return None
+    return {"stated": True, "key": key, "alias": item["alias"], "name_key": name, "name": item["name"]}

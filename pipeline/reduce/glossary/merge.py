@@ -58,18 +58,33 @@ def merge_shard(parts: Sequence[Sequence[tuple[int, Json]]]) -> Json:
     Value: `{"entries": [{"key", "name", "kind", "count", "parts", "forms": {surface: count}, "seen": {feature: sum},
     "near": characters, "cites": [[part, item], …]}, …]}`, sorted by key and kind. `name` is the most frequent
     surface form, ties broken by the text; `parts` counts the leaves. Only `cites` depends on the order of the parts.
+    Where aliases are stated, `"aliases": [{"key", "alias", "name_key", "name", "cites"}, …]` too, sorted by the keys.
     """
     sums: dict[tuple[str, str], _Sum] = {}
+    links: dict[tuple[str, str], dict[str, Json]] = {}
     for number, part in enumerate(parts):
         for index, item in part:
-            sums.setdefault((canonical_key(item), item["kind"]), _Sum()).add(number, index, item)
-    return {"entries": [sums[key].entry(*key) for key in sorted(sums)]}
+            if item.get("stated") is True:
+                _add_link(links, number, index, item)
+            else:
+                sums.setdefault((canonical_key(item), item["kind"]), _Sum()).add(number, index, item)
+    value: dict[str, Json] = {"entries": [sums[key].entry(*key) for key in sorted(sums)]}
+    return value | ({"aliases": [links[key] for key in sorted(links)]} if links else {})
+
+
+def _add_link(links: dict[tuple[str, str], dict[str, Json]], part: int, index: int, item: Json) -> None:
+    names = ("key", "alias", "name_key", "name")
+    link = links.setdefault((item["key"], item["name_key"]), {name: item[name] for name in names} | {"cites": []})
+    link["cites"].append([part, index])
+    for name in ("alias", "name"):  # of several spellings the least, whatever the order
+        link[name] = min(link[name], item[name])
 
 
 def summarise_shard(shard_value: Json) -> Json:
     """What `resolve` needs of a shard: the entries that may be names, without citations, and the counts of fragments.
 
-    Value: `{"entries": [{"key", "name", "kind", "count", "parts", "seen", "near"}, …], "fragments": {key: count}}`.
+    Value: `{"entries": [{"key", "name", "kind", "count", "parts", "seen", "near"}, …], "fragments": {key: count}}`,
+    and `"aliases": [[alias key, alias, name key, times stated], …]` where some are stated.
     All kinds of a key meet in one shard, so what its own sums forbid is judged here; a fragment is a Chinese candidate
     that is no name but may show that a shorter one is not free either. Both are small beside the shard.
     """
@@ -86,4 +101,7 @@ def summarise_shard(shard_value: Json) -> Json:
                 fragments[key] = candidate.count
         elif family is not Family.KANA or candidate.count > 1:
             entries += candidate.entries
-    return {"entries": entries, "fragments": fragments}
+    summary: dict[str, Json] = {"entries": entries, "fragments": fragments}
+    stated = shard_value.get("aliases", ())
+    links = [[link["key"], link["alias"], link["name_key"], len(link["cites"])] for link in stated]
+    return summary | ({"aliases": links} if links else {})

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipeline.ops.values import Json
-from pipeline.reduce.glossary import aliases, han, kana, spaced
+from pipeline.reduce.glossary import aliases, evidence, han, kana, spaced
 from pipeline.reduce.glossary.candidates import Candidate, Family, Kept, fragments_of, gather
 
-GLOSSARY_VERSION = 3
+GLOSSARY_VERSION = 4
 """Changes whenever an output of `merge_shard`, `summarise_shard` or `resolve` can change for the same input."""
 
 
 def resolve(summaries: Sequence[Json]) -> Json:
     """Judge all candidates, given the summaries of all shards in any order.
 
-    Value: `{"keep": [{"name", "kind", "count", "aliases": [name, …], "members": [[key, kind], …]}, …]}`, most
+    Value: `{"keep": [{"name", "kind", "count", "aliases": [name, …], "members": [[key, kind], …],
+    "stated": [[alias key, name key], …]}, …]}`, most
     mentioned first, then by name and kind. `members` are the shard entries whose mentions the
-    entry has. Nothing holds a position.
+    entry has; `stated` (left out when empty) are the links that the book itself states. Nothing holds a position.
     Items that came without the extractive model's sums (from a language model) were judged by their maker: they stay.
     """
     candidates = gather(summaries)
@@ -30,6 +31,6 @@ def resolve(summaries: Sequence[Json]) -> Json:
         *han.judge(families[Family.HAN], fragments_of(summaries)),
         *kana.judge(families[Family.KANA]),
     ]
-    joined = aliases.join(kept, candidates)
+    joined = evidence.join(aliases.join(kept, candidates), candidates, summaries)
     joined.sort(key=lambda entry: (-entry.count, entry.name, entry.kind))
     return {"keep": [entry.as_json() for entry in joined]}

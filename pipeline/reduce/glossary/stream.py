@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import heapq
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipeline.ops.values import Json
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Statement:
+    """What the book states of two of an entry's names, and where."""
+
+    alias: str
+    name: str
+    cites: tuple[tuple[int, int, int], ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,6 +28,7 @@ class Entry:
     count: int
     aliases: tuple[str, ...]
     cites: tuple[tuple[int, int, int], ...]  # (shard, part, item), in the order of the shards' parts
+    stated: tuple[Statement, ...] = ()
 
 
 def entries(shard_values: Sequence[Json], resolved: Json) -> Iterator[Entry]:
@@ -33,8 +43,12 @@ def entries(shard_values: Sequence[Json], resolved: Json) -> Iterator[Entry]:
     owner = {(key, kind): rank for rank, kept in enumerate(keep) for key, kind in kept["members"]}
     home: dict[int, int] = {}  # rank → the first shard that has a member
     away: dict[int, list[tuple[int, array[int]]]] = {}
+    said: dict[str, list[tuple[int, Json]]] = {}  # alias key → (shard, link)
     for shard in range(len(shard_values)):
-        for entry in shard_values[shard]["entries"]:
+        value = shard_values[shard]
+        for link in value.get("aliases", ()):
+            said.setdefault(link["key"], []).append((shard, link))
+        for entry in value["entries"]:
             rank = owner.get((entry["key"], entry["kind"]))
             if rank is not None and home.setdefault(rank, shard) != shard:
                 away.setdefault(rank, []).append((shard, _flat(entry["cites"])))
@@ -47,7 +61,17 @@ def entries(shard_values: Sequence[Json], resolved: Json) -> Iterator[Entry]:
             count=kept["count"],
             aliases=tuple(kept["aliases"]),
             cites=tuple(cite for shard, flat in (cites, *away.get(rank, ())) for cite in _cites(shard, flat)),
+            stated=tuple(_statements(kept.get("stated", ()), said)),
         )
+
+
+def _statements(links: Sequence[Sequence[str]], said: Mapping[str, Sequence[tuple[int, Json]]]) -> Iterator[Statement]:
+    names = {name for link in links for name in link}
+    for alias, _ in links:
+        for shard, link in said.get(alias, ()):
+            if link["name_key"] in names:
+                cites = tuple(_cites(shard, _flat(link["cites"])))
+                yield Statement(alias=link["alias"], name=link["name"], cites=cites)
 
 
 def _ranked(

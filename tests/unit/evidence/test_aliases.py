@@ -61,7 +61,14 @@ def test_sentences_that_say_so_are_found(text: str, name: str, alias: str) -> No
 
 @pytest.mark.parametrize(
     "text",
-    ["They called for wine.", "Marren was tired.", "他就是“那人”。", "He called Marren late.", "写了“字据”二字。"],
+    [
+        "They called for wine.",
+        "Marren was called “late for supper”.",
+        "Marren was tired.",
+        "他就是“那人”。",
+        "He called Marren late.",
+        "写了“字据”二字。",
+    ],
 )
 def test_sentences_that_do_not_are_not(text: str) -> None:
     assert stated_aliases(text) == []
