@@ -59,7 +59,7 @@ class Hole(Citation):
     error: str | None
 
 
-class StatedAlias(Shape):
+class EntryAlias(Shape):
     """What the book says of two names of an entry, where it says so first, and how often."""
 
     alias: str
@@ -78,7 +78,7 @@ class Entry(Shape):
     aliases: list[str]
     citation_count: int
     citations: list[Citation]
-    stated: list[StatedAlias] | None = None
+    stated: list[EntryAlias] | None = None
 
 
 class Glossary(Shape):

@@ -101,7 +101,7 @@ def summarise_shard(shard_value: Json) -> Json:
                 fragments[key] = candidate.count
         elif family is not Family.KANA or candidate.count > 1:
             entries += candidate.entries
-    summary: dict[str, Json] = {"entries": entries, "fragments": fragments}
+    value: dict[str, Json] = {"entries": entries, "fragments": fragments}
     stated = shard_value.get("aliases", ())
     links = [[link["key"], link["alias"], link["name_key"], len(link["cites"])] for link in stated]
-    return summary | ({"aliases": links} if links else {})
+    return value | ({"aliases": links} if links else {})

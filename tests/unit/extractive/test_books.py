@@ -76,7 +76,14 @@ def test_the_characters_of_a_generated_novel_are_found_and_counted(merged, langu
     known = {name: count for name, count in counts.items() if count >= 5}
     found = {name: count for name, count in known.items() if name in by_name}
     assert len(found) >= 0.95 * len(known)
-    assert all(abs(by_name[name].count - count) <= 0.02 * count for name, count in found.items())
+    for character in truth["characters"]:
+        if character["name"] in found:
+            entry = by_name[character["name"]]
+            own = {surface: sum(n for _, n in seqs) for surface, seqs in character["mentions"].items()}
+            count = sum(n for surface, n in own.items() if by_name.get(surface) is entry)
+            assert abs(entry.count - count) <= 0.02 * count, character["name"]
+            others = {name for other in truth["characters"] if other is not character for name in other["mentions"]}
+            assert not others & {entry.name, *entry.aliases}, "an alias of another joined it"
     apart = [(c["name"], other) for c in truth["characters"] for other in c["confusable_with"]]
     assert all(by_name[one] is not by_name[other] for one, other in apart if one in found and other in found)
 
