@@ -86,22 +86,23 @@ def summarise_shard(shard_value: Json) -> Json:
     Value: `{"entries": [{"key", "name", "kind", "count", "parts", "seen", "near"}, …], "fragments": {key: count}}`,
     and `"aliases": [[alias key, alias, name key, times stated], …]` where some are stated.
     All kinds of a key meet in one shard, so what its own sums forbid is judged here; a fragment is a Chinese candidate
-    that is no name but may show that a shorter one is not free either. Both are small beside the shard.
+    that is no name but may show that a shorter one is not free either. All are small beside the shard.
     """
     candidates: dict[str, Candidate] = {}
     for entry in shard_value["entries"]:
         summary = {name: entry[name] for name in ("key", "name", "kind", "count", "parts", "seen", "near")}
         candidates.setdefault(entry["key"], Candidate(key=entry["key"])).add(summary)
+    stated = shard_value.get("aliases", ())
+    said = {link["key"] for link in stated}  # a name by the book's own word, whatever its sums
     entries: list[Json] = []
     fragments: dict[str, int] = {}
     for key, candidate in candidates.items():
         family = candidate.family
-        if family is Family.HAN and not han.possible_kind(candidate):
+        if family is Family.HAN and key not in said and not han.possible_kind(candidate):
             if candidate.count > 1 and len(key) > 2:
                 fragments[key] = candidate.count
         elif family is not Family.KANA or candidate.count > 1:
             entries += candidate.entries
     value: dict[str, Json] = {"entries": entries, "fragments": fragments}
-    stated = shard_value.get("aliases", ())
     links = [[link["key"], link["alias"], link["name_key"], len(link["cites"])] for link in stated]
     return value | ({"aliases": links} if links else {})
