@@ -2,7 +2,8 @@
 
     python benchmarks/split.py --english BOOK … --chinese BOOK … [--tokenizer FILE …] [--limit 160 1000] [--size 10]
 
-A BOOK may end in `:encoding`. Books are joined and repeated up to --size MB of UTF-8. For each text, tokenizer and
+A BOOK may end in `:encoding`. Books are joined and, where they are shorter than --size MB of UTF-8, repeated, which is
+told: a splitter that keeps counts of pieces (chonkie does) then answers from what it kept. For each text, tokenizer and
 limit all splitters run on the same text in turn, --rounds times over, overlap 0; the best CPU and wall time of each
 counts. `floor` is counting every character once: encode_batch_fast over blocks of 2,000 characters on two threads. A
 chunk is wrong in its count or offsets when an independent count, or the slice of the text, says otherwise. A peer
@@ -129,12 +130,14 @@ def compare(text: str, path: Path, limits: Iterable[int], rounds: int) -> None:
 
 
 def joined(books: Iterable[str], megabytes: float) -> str:
-    """The books one after the other, as often as it takes."""
+    """The books one after the other, as often as it takes; 0 MB: once."""
     once = ""
     for argument in books:
         path, _, encoding = argument.partition(":")
         once += Path(path).read_bytes().decode(encoding or "utf-8-sig").replace("\r\n", "\n") + "\n\n"
     size = len(once.encode()) / 1e6
+    if not megabytes:
+        return once
     return (once * (int(megabytes / size) + 1)).encode()[: int(megabytes * 1e6)].decode(errors="ignore")
 
 
@@ -151,7 +154,9 @@ def main() -> None:
     for language, books in (("English", options.english), ("Chinese", options.chinese)):
         text = joined(books, options.size) if books else ""
         for path in [BUILT_IN, *options.tokenizer] if text else []:
-            print(f"{language}, {len(text.encode()) / 1e6:.1f} MB, {path.parent.name}/{path.name}", flush=True)
+            size, own = len(text.encode()) / 1e6, len(joined(books, 0).encode()) / 1e6
+            told = f", {own:.1f} MB repeated" if size > own else ""
+            print(f"{language}, {size:.1f} MB{told}, {path.parent.name}/{path.name}", flush=True)
             compare(text, path, options.limit, options.rounds)
 
 
