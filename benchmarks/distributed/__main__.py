@@ -37,6 +37,7 @@ from workers.ingest.ingest import Ingested
 PARTS = ("noop", "call", "slow", "fan", "dbos")
 SLOW_PIECES = 3_200  # 20 s of 200 ms calls in 32 slots
 WARM_PIECES = 300
+SHORTEST = 4_000  # chunks of the job that a long one's cost is compared with, at least
 
 
 @dataclass(slots=True)
@@ -104,7 +105,7 @@ def _run(bench: Bench) -> None:
     if options.memory:
         bench.bounds += long.memory(bench.octavo, bench.folder, bench.servers.redis_url, options.memory)
     if options.cost:
-        bench.bounds += long.costs(bench.octavo, bench.folder, max(1000, options.cost // 10), options.cost)
+        bench.bounds += long.costs(bench.octavo, bench.folder, max(SHORTEST, options.cost // 100), options.cost)
 
 
 def _one_process(bench: Bench) -> None:

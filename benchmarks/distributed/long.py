@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
 import time
@@ -30,7 +31,7 @@ LIMIT = 150  # characters: a line of `write` is a piece
 WINDOW = 512
 OWNER = "benchmark"
 FLAT = 1.15  # memory at the end to memory at the first 5,000
-SAME = 1.3  # cost of a chunk of a long book to that of a short one, on a machine that others use too
+SAME = 1.3  # cost of a chunk of a long book to that of a short one: indices are deeper, caches colder
 SHORT_ROUNDS = 3
 FIRST = 5_000
 
@@ -104,21 +105,48 @@ PARTS = ("plan", "dispatch", "claim", "checkpoint")
 
 @dataclass(slots=True)
 class Cost:
-    """Seconds by what they were spent on, over one whole job."""
+    """Processor seconds, here and in the database server's sessions, by what they were spent on, over one whole job.
+
+    Processor time, for the machine may be used by others: they slow both books down, but not alike.
+    """
 
     chunks: int
+    postmaster: int
     spent: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
 
     @contextmanager
     def on(self, part: str) -> Iterator[None]:
         """What is done inside is spent on a part."""
-        began = time.perf_counter()
+        began = self._used()
         yield
-        self.spent[part] += time.perf_counter() - began
+        self.spent[part] += self._used() - began
+
+    def _used(self) -> float:
+        ticks = sum(_ticks(int(pid)) for pid in _children(self.postmaster))
+        return time.process_time() + ticks / os.sysconf("SC_CLK_TCK")
 
     def each(self, part: str) -> float:
         """Microseconds a chunk."""
         return self.spent[part] / self.chunks * 1e6
+
+
+def _children(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
+def _ticks(pid: int) -> int:
+    """Clock ticks that a session of the server used, in user and kernel mode (proc(5), fields 14 and 15 of `stat`)."""
+    try:
+        if not Path(f"/proc/{pid}/cmdline").read_text().startswith("postgres: octavo"):
+            return 0
+        found = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:
+        return 0
+    return int(found[11]) + int(found[12])
+
+
+def _postmaster(folder: Path) -> int:
+    return int((folder / "servers" / "postgres" / "data" / "postmaster.pid").read_text().split()[0])
 
 
 def costs(octavo: Octavo, folder: Path, short: int, long: int) -> list[Bound]:
@@ -148,7 +176,7 @@ def _cost(octavo: Octavo, folder: Path, pieces: int, salt: str) -> Cost:
     context = loader.context(job.id)
     rings: list[Ring] = []
     dispatcher = Dispatcher(database, loader, lambda _rows: WINDOW, rings.append)
-    cost = Cost(context.selection.total)
+    cost = Cost(context.selection.total, _postmaster(folder))
     with database.read() as rows:
         (step,) = rows.jobs.steps(job.id)
     with cost.on("plan"):
