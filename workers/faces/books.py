@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
@@ -18,6 +18,7 @@ from pipeline.ops.values import Json
 
 WINDOW_LINES = 400
 WINDOW_BYTES = 56_000  # of a window at most as UTF-8, however long its lines are: a page stays below 150 kB
+BATCH_CHUNKS = 128  # asked for at once for a window of lines
 LINES_BEFORE = 12  # shown above a cited line
 
 
@@ -299,30 +300,46 @@ def _collect(rows: Repositories, shape: Shape, at: int, first_line: int, count: 
     parts: list[str] = []
     begin: tuple[int, int] | None = None  # (line, offset) of the first part
     size = newlines = 0
-    for place in shape.places[at:]:
-        found = list(rows.chunks.of_pages([place.page_id]))
-        wanted = _from(found, place, first_line, skip_to) if begin is None else found
-        for batch in (wanted[low : low + 16] for low in range(0, len(wanted), 16)):
-            texts = rows.contents.texts([chunk.content_sha256 for chunk in batch])
-            for chunk in batch:
+    for places in _batches(shape.places, at):
+        by_page: dict[int, list[Chunk]] = {}
+        for chunk in rows.chunks.of_pages([place.page_id for place in places]):
+            by_page.setdefault(chunk.page_id, []).append(chunk)
+        found = [(place, chunk) for place in places for chunk in by_page.get(place.page_id, ())]
+        wanted = _from(found, first_line, skip_to) if begin is None else found
+        for batch in (wanted[low : low + 64] for low in range(0, len(wanted), 64)):
+            texts = rows.contents.texts(list({chunk.content_sha256 for _, chunk in batch}))
+            for place, chunk in batch:
                 if begin is None:
                     begin = (place.start_line + chunk.line, place.start + chunk.start)
                 text = texts[chunk.content_sha256]
                 parts.append(text)
                 newlines += text.count("\n")
                 size += len(text.encode())
-            ahead = begin[0] + newlines - first_line if begin else 0
-            if ahead > count or size > WINDOW_BYTES * 2:
-                return _cut("".join(parts), begin or (1, 0), first_line, count, more=True)
+                if (begin[0] + newlines - first_line > count) or size > WINDOW_BYTES * 2:
+                    return _cut("".join(parts), begin, first_line, count, more=True)
     return _cut("".join(parts), begin or (1, 0), first_line, count, more=False)
 
 
-def _from(chunks: list[Chunk], place: PagePlace, first_line: int, skip_to: int | None) -> list[Chunk]:
-    """The chunks of a page from the one on that holds the beginning of a line, or an offset."""
+def _batches(places: Sequence[PagePlace], at: int) -> Iterator[list[PagePlace]]:
+    """Places from one on, together as many as hold some hundred chunks: a page may hold one, or two hundred."""
+    batch: list[PagePlace] = []
+    chunks = 0
+    for number in range(at, len(places)):
+        batch.append(places[number])
+        chunks += places[number].chunk_count
+        if chunks >= BATCH_CHUNKS:
+            yield batch
+            batch, chunks = [], 0
+    if batch:
+        yield batch
+
+
+def _from(found: list[tuple[PagePlace, Chunk]], first_line: int, skip_to: int | None) -> list[tuple[PagePlace, Chunk]]:
+    """The chunks from the one on that holds the beginning of a line, or an offset."""
     if skip_to is not None:
-        return [chunk for chunk in chunks if place.start + chunk.end > skip_to]
-    before = [at for at, chunk in enumerate(chunks) if place.start_line + chunk.line < first_line]
-    return chunks[before[-1] if before else 0 :]
+        return [(place, chunk) for place, chunk in found if place.start + chunk.end > skip_to]
+    before = [at for at, (place, chunk) in enumerate(found) if place.start_line + chunk.line < first_line]
+    return found[before[-1] if before else 0 :]
 
 
 def _cut(text: str, begin: tuple[int, int], first_line: int, count: int, *, more: bool) -> Window:
