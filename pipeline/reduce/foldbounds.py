@@ -156,14 +156,16 @@ class FoldBounds:
         """Where a group that begins here may end."""
         count = len(items)
         ends: list[int] = []
+        known, unknown = self._parts(items, first, first + LEAST)
         for end in range(first + LEAST, min(first + MOST, count) + 1):
             if end == count:
                 return [*ends, end]
-            least, most = self._size(items, first, end + 1)
+            more = self._parts(items, end, end + 1)
+            known, unknown = known + more[0], unknown + more[1]
             before = items[end - 1]
-            full = least > self.budget or end - first >= MOST
+            full = known > self.budget or end - first >= MOST
             sure = full or (before is not None and ends_group(before))
-            if sure or before is UNKNOWN or most > self.budget:
+            if sure or before is UNKNOWN or known + unknown * self.largest > self.budget:
                 ends += self._ending(items, first, end)
             if sure:
                 return ends
@@ -180,9 +182,14 @@ class FoldBounds:
 
     def _size(self, items: Sequence[Item], first: int, end: int) -> tuple[int, int]:
         """The least and the most tokens of outputs together."""
-        known = sum(item.size for item in items[first:end] if item is not None)
-        unknown = sum(item is None for item in items[first:end])
+        known, unknown = self._parts(items, first, end)
         return known, known + unknown * self.largest
+
+    @staticmethod
+    def _parts(items: Sequence[Item], first: int, end: int) -> tuple[int, int]:
+        """The tokens of the outputs that are known, and how many are not."""
+        some = items[first:end]
+        return sum(item.size for item in some if item is not None), sum(item is None for item in some)
 
 
 def _parts(steps: Mapping[int, Sequence[int]], count: int) -> list[tuple[Group, int]]:
