@@ -104,7 +104,7 @@ def test_nothing_is_missing_after_sigterms_under_load(fleet: Fleet, times: int) 
         assert first.ended(20) == 0
     assert fleet.state(job) is JobState.RUNNING, "the job ended too soon to say anything"
     fleet.provider.rule("map", latency_ms=0)
-    fleet.finish(job)
+    fleet.finish(job, within_s=60 + 4 * times)  # two hundred chunks for each of them
     fleet.check_nothing_left()
     assert fleet.attempts("lost") == 0, "a process that ends when asked returns or finishes what it holds"
     assert set(fleet.provider.counts("map").values()) == {1}
