@@ -77,7 +77,9 @@ def test_of_several_texts_each_can_be_read_and_the_archive_says_what_to_do(read_
 
 
 @pytest.mark.parametrize(
-    "data", [gzip.compress(gzip.compress(b"text")), gzip.compress(_zip(("a.txt", "text")))], ids=["gzip", "zip"]
+    "data",
+    [gzip.compress(gzip.compress(b"text", mtime=0)), gzip.compress(_zip(("a.txt", "text")))],
+    ids=["gzip", "zip"],
 )
 def test_an_archive_within_an_archive_is_refused(data: bytes, read_bytes: Read) -> None:
     with pytest.raises(ReadError, match="an archive within an archive"):

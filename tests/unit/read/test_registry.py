@@ -39,7 +39,7 @@ def _zip(*names: str, first: str | None = None) -> bytes:
         ("A.MD", b"# A", "text/markdown"),
         ("a.markdown", b"# A", "text/markdown"),
         ("a.txt", b"%PDF-1.7\n", "application/pdf"),
-        ("a.txt", gzip.compress(b"text"), "application/gzip"),
+        ("a.txt", gzip.compress(b"text", mtime=0), "application/gzip"),
         ("a.txt", b"<!DOCTYPE html><p>", "text/html"),
         ("a.txt", b"\xef\xbb\xbf  <!-- note --> <HTML lang=de>", "text/html"),
         ("a.txt", "<html>".encode("utf-16"), "text/html"),
@@ -92,7 +92,7 @@ def test_a_decoy_name_is_read_by_content(data: bytes, media_type: str, name: str
     ("data", "what"),
     [
         (b"%PDF-1.7\n", "a PDF"),
-        (gzip.compress(b"text"), "a gzip file"),
+        (gzip.compress(b"text", mtime=0), "a gzip file"),
         (b"<html><body>text</body></html>", "an HTML page"),
         (b"{\\rtf1 text}", "an RTF document"),
         (b"\x89PNG\r\n\x1a\n", "a PNG image"),
