@@ -24,6 +24,8 @@ QUERIES = 120
 ROWS = 3_000
 BYTES = 150_000
 ALLOWED = 60  # rows by which a page of a larger library may be longer: lists that were not full
+# A step's page draws latencies from at most so many attempts (`lists.latencies`), and the small library has fewer.
+SAMPLED = {"step": 1_000, "fold step": 1_000}
 
 
 @dataclass
@@ -103,7 +105,8 @@ def test_a_page_of_a_larger_library_asks_no_more(tmp_path: Path, monkeypatch: py
     grown = {
         name: (small[name], large[name])
         for name in small
-        if large[name].queries > small[name].queries + 8 or large[name].rows > small[name].rows + ALLOWED
+        if large[name].queries > small[name].queries + 8
+        or large[name].rows > max(small[name].rows, SAMPLED.get(name, 0)) + ALLOWED
     }
     assert grown == {}
 
