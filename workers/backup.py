@@ -29,6 +29,7 @@ def back_up(runtime: Runtime, to: Path) -> int:
             files.copy_to(runtime.database, part)
         else:
             _postgres("pg_dump", runtime, ["--format=custom", "--no-owner", "--no-privileges", f"--file={part}"])
+        files.on_disk(part)
         part.replace(to)
     except OSError as error:
         raise StorageError(f"The backup can not be written: {error.strerror}") from error

@@ -89,12 +89,16 @@ def print_lines(lines: Iterable[bytes]) -> None:
         write(line + b"\n")
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table of plain text on stdout."""
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """A table of plain text on stdout. What is not there (None, an empty list) is an empty cell."""
     grid = Table(*columns, box=None, pad_edge=False, header_style="bold")
     for row in rows:
-        grid.add_row(*[Text(safe(cell)) for cell in row])
+        grid.add_row(*[Text(safe(_cell(value))) for value in row])
     out().print(grid)
+
+
+def _cell(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
 
 
 def note(text: str) -> None:

@@ -106,7 +106,7 @@ def decisions(book: DocumentArg, as_json: options.AsJson = False, state: options
         console.print_json(listed)
     else:
         columns = ("decision", "kind", "name", "other", "made_at", "undone_at")
-        console.table(columns, [[str(row[column] or "") for column in columns] for row in listed])
+        console.table(columns, [[row[column] for column in columns] for row in listed])
 
 
 @entities_app.command("undo")

@@ -197,7 +197,7 @@ def measure_command(
         console.print_json({"question": question, "counter": counted.name, "rows": rows})
         return
     columns = ("budget", "sources", "evidence_tokens", "request_tokens", "tokens_out", "seconds", "answer")
-    console.table(columns, [["" if row.get(c) is None else str(row[c]) for c in columns] for row in rows])
+    console.table(columns, [[row.get(name) for name in columns] for row in rows])
     console.note(f"tokens counted with {counted.name}, the chat template included")
 
 

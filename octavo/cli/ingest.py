@@ -146,7 +146,7 @@ def _print(rows: Sequence[dict[str, Json]]) -> None:
     columns = ["document", "what", "encoding", "sections", "chunks", "tokens", "kept", "edited", "added", "removed"]
     if any("reason" in row for row in rows):
         columns.append("reason")
-    console.table(columns, [[str(row.get(name, "")) for name in columns] for row in rows])
+    console.table(columns, [[row.get(name) for name in columns] for row in rows])
     counts = Counter(str(row["what"]) for row in rows)
     order = (*Outcome, "skipped", "failed")
     console.note(", ".join(f"{counts[what]} {what}" for what in order if counts[what]))

@@ -87,10 +87,10 @@ def _overview(runtime: Runtime, *, as_json: bool) -> None:
         console.note("nothing here yet: octavo run BOOK begins")
         return
     columns = ("title", "revision", "chunks", "uri")
-    console.table(columns, [[str(document[name]) for name in columns] for document in documents])
+    console.table(columns, [[document[name] for name in columns] for document in documents])
     if standing:
         shown = ("view", "state", *VIEW_STATES, "holes", "why")
-        console.table(shown, [[_cell(row[name]) for name in shown] for row in standing])
+        console.table(shown, [[row[name] for name in shown] for row in standing])
     _job_table(jobs)
 
 
@@ -109,16 +109,12 @@ def _view(row: dict[str, object], *, as_json: bool) -> None:
     documents = row["documents"]
     assert isinstance(documents, list)
     columns = ("document", "state", "why", "revision", "served", "chunks", "holes")
-    console.table(columns, [[_cell(document[name]) for name in columns] for document in documents])
-
-
-def _cell(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
+    console.table(columns, [[document[name] for name in columns] for document in documents])
 
 
 def _job_table(rows: list[dict[str, object]]) -> None:
     columns = ("job", "pipeline", "state", "done", "tasks", "hits", "calls", "holes", "because")
-    console.table(columns, [[str(row[name] if row[name] is not None else "") for name in columns] for row in rows])
+    console.table(columns, [[row[name] for name in columns] for row in rows])
 
 
 def _job(runtime: Runtime, text: str, *, as_json: bool) -> None:
@@ -149,7 +145,7 @@ def _job(runtime: Runtime, text: str, *, as_json: bool) -> None:
     because = f" because {row['because']}" if row["because"] else ""
     console.out().print(console.safe(f"job {row['job']}: {row['pipeline']}, {row['state']}{because}"))
     columns = ("step", "level", "state", "tasks", "done", "hits", "calls", "running", "retrying", "holes")
-    console.table(columns, [[str(step[name]) for name in columns] for step in steps])
+    console.table(columns, [[step[name] for name in columns] for step in steps])
 
 
 def jobs(

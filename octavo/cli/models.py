@@ -30,7 +30,7 @@ def show_models(as_json: options.AsJson = False, state: options.State = None) ->
         console.print_json(rows)
         return
     columns = ("name", "provider", "model", "server", "window", "slots", "identity")
-    console.table(columns, [[str(row[name] if row[name] is not None else "") for name in columns] for row in rows])
+    console.table(columns, [[row[name] for name in columns] for row in rows])
     for row in rows:
         if row["error"]:
             console.note(f"{row['name']}: {row['error']}")

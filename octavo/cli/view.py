@@ -115,13 +115,9 @@ def list_views(as_json: options.AsJson = False, state: options.State = None) -> 
         console.print_json(found)
     elif found:
         columns = ("view", "pipeline", "refresh", "nodes", "every_s", "selectors")
-        console.table(columns, [[_cell(row[name]) for name in columns] for row in found])
+        console.table(columns, [[row[name] for name in columns] for row in found])
     else:
         console.note("no views yet: octavo view add NAME --pipeline P --documents BOOK makes one")
-
-
-def _cell(value: Json) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
 
 
 @view_app.command("show")

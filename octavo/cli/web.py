@@ -176,7 +176,7 @@ def list_command(as_json: options.AsJson = False, state: options.State = None) -
         console.print_json(rows)
     elif rows:
         columns = ("id", "name", "scope", "created_at", "used_on")
-        console.table(columns, [[str(row[name] or "") for name in columns] for row in rows])
+        console.table(columns, [[row[name] for name in columns] for row in rows])
     else:
         console.note("no tokens yet: octavo token add NAME makes one")
 

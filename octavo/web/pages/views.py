@@ -16,6 +16,7 @@ from octavo.web.api.views import Name, document_rows, view_of, view_rows
 from octavo.web.pages.asked import Acts, Sees
 from octavo.web.pages.render import render
 from octavo.web.problems import of_status
+from octavo.web.state import Web
 from pipeline.ops.values import Json
 from workers.faces import views
 from workers.faces.child import spec_of
@@ -68,19 +69,20 @@ def one_view(
 @router.post("/views/{view}/sweep")
 def sweep(view: Name, web: Parts, _: Acts) -> Response:
     """Bring it up to date."""
-    with web.runtime.database.write() as rows:
-        views.get_view(rows, view)
-        made = operation(rows, "sweep", {"view": view})
-    web.hands.wake()
-    return RedirectResponse(f"/operations/{made}", 303)
+    return _begun(web, "sweep", view)
 
 
 @router.post("/views/{view}/plan")
 def plan(view: Name, web: Parts, _: Acts) -> Response:
     """What a refresh would cost."""
+    return _begun(web, "plan", view)
+
+
+def _begun(web: Web, what: str, view: str) -> Response:
+    """Have an operation done about a view, and go to where it is told of."""
     with web.runtime.database.write() as rows:
         views.get_view(rows, view)
-        made = operation(rows, "plan", {"view": view})
+        made = operation(rows, what, {"view": view})
     web.hands.wake()
     return RedirectResponse(f"/operations/{made}", 303)
 
