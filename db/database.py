@@ -23,6 +23,7 @@ from db.repositories.lists import ListRepository
 from db.repositories.results import ResultRepository
 from db.repositories.retention import RetentionRepository
 from db.repositories.search import SearchRepository
+from db.repositories.task_lists import TaskListRepository
 from db.repositories.tasks import TaskRepository
 from db.repositories.traces import TraceRepository
 from db.repositories.usage import UsageRepository
@@ -48,6 +49,7 @@ class Repositories:
         self.search = SearchRepository(connection)
         self.traces = TraceRepository(connection)
         self.lists = ListRepository(connection)
+        self.task_lists = TaskListRepository(connection)
         self.web = WebRepository(connection)
         self.views = ViewRepository(connection)
         self.retention = RetentionRepository(connection)

@@ -11,7 +11,7 @@ def pages_of(library: Library) -> dict[str, str]:
     with library.runtime.database.read() as rows:
         steps = rows.jobs.steps(job)
         task = rows.tasks.at(steps[0].id, middle)
-        hole = rows.lists.tasks([steps[0].id], limit=1, states=("failed",))[0]
+        hole = rows.task_lists.tasks([steps[0].id], limit=1, states=("failed",))[0]
         small = rows.lists.documents(limit=1)[0].id
         document = rows.documents.get(book)
     assert task is not None

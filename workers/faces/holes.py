@@ -40,14 +40,14 @@ def groups(rows: Repositories, *, job_ids: Sequence[UUID] = (), states: Sequence
             "count": group.count,
             "first": group.first,
         }
-        for group in rows.lists.hole_groups(job_ids=job_ids, states=states)
+        for group in rows.task_lists.hole_groups(job_ids=job_ids, states=states)
     ]
 
 
 def said(rows: Repositories, job_id: UUID, step: str, code: str) -> list[dict[str, Json]]:
     """What the tries of a group said, alike ones counted together: `{message, count}` of at most 100 looked at."""
     ids = [found.id for found in steps_of(rows, job_id, step)]
-    counts = Counter(normalised(message) for message in rows.lists.failures(ids, code, LOOKED_AT))
+    counts = Counter(normalised(message) for message in rows.task_lists.failures(ids, code, LOOKED_AT))
     return [{"message": message, "count": count} for message, count in counts.most_common(5)]
 
 

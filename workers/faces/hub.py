@@ -12,7 +12,7 @@ from uuid import UUID
 
 from db.database import Repositories
 from db.listed import Event
-from db.repositories.lists import CELLS
+from db.repositories.task_lists import CELLS
 from pipeline import canonical
 from pipeline.errors import OctavoError
 from pipeline.ops.values import Json
@@ -151,9 +151,9 @@ class Hub:
 
 def _changed(rows: Repositories, watched: _Watched, step_id: int, name: str, total: int) -> Json:
     """Runs of changed cells as [first, cells, code]; "reload" when they are many, or nothing is known of before."""
-    total = max(total, rows.lists.last_ordinal(step_id) + 1)
+    total = max(total, rows.task_lists.last_ordinal(step_id) + 1)
     now = bytearray(min(total, CELLS))
-    for first, count, code in rows.lists.states_of(step_id, total):
+    for first, count, code in rows.task_lists.states_of(step_id, total):
         now[first : first + count] = bytes([code]) * count
     before = watched.maps.get(name)
     watched.maps[name] = now

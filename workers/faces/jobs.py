@@ -8,7 +8,7 @@ from uuid import UUID
 
 from db.database import Repositories
 from db.listed import JobLine, TaskLine
-from db.repositories.lists import CELLS, MAP_CODES
+from db.repositories.task_lists import CELLS, MAP_CODES
 from db.values import Job, Step
 from pipeline.errors import NotFoundError
 from pipeline.ops.values import Json
@@ -277,8 +277,8 @@ def chunk_map(rows: Repositories, job_id: UUID, name: str | None) -> dict[str, J
     if not steps:
         raise NotFoundError("The job has no map step with chunks yet")
     step = steps[0]
-    total = max(step.total or 0, rows.lists.last_ordinal(step.id) + 1)
-    runs = rows.lists.states_of(step.id, total)
+    total = max(step.total or 0, rows.task_lists.last_ordinal(step.id) + 1)
+    runs = rows.task_lists.states_of(step.id, total)
     cells = min(total, CELLS)
     return {
         "step": step.name,

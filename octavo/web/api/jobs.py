@@ -181,7 +181,7 @@ def list_tasks(
     with web.runtime.database.read() as rows:
         jobs.get_job(rows, job)
         ids = [item.id for item in jobs.steps_of(rows, job, step)]
-        found = rows.lists.tasks(
+        found = rows.task_lists.tasks(
             ids, limit=limit + 1, after=(key[0], key[1]) if key else None, states=state or (), codes=error or ()
         )
         items = jobs.task_rows(rows, web.shapes, job, found[:limit])

@@ -26,7 +26,7 @@ def get_task(task: Id, web: Parts, _: Reader) -> dict[str, Json]:
 
 def task_detail(web: Web, rows: Repositories, task_id: int) -> dict[str, Json]:
     """A task with its output. Raises NotFoundError."""
-    found = rows.lists.task(task_id)
+    found = rows.task_lists.task(task_id)
     if found is None:
         raise NotFoundError(f"There is no task {task_id}")
     job_id, task = found
@@ -35,7 +35,7 @@ def task_detail(web: Web, rows: Repositories, task_id: int) -> dict[str, Json]:
         outputs = rows.results.outputs([task.key])
         if task.key in outputs:
             row["output"] = canonical.loads(outputs[task.key])
-            row["result"] = rows.lists.result(task.key)
+            row["result"] = rows.task_lists.result(task.key)
     return row
 
 
@@ -46,7 +46,7 @@ def list_attempts(
     """The tries of a task, oldest first."""
     key = key_of(request, cursor)
     with web.runtime.database.read() as rows:
-        if rows.lists.task(task) is None:
+        if rows.task_lists.task(task) is None:
             raise NotFoundError(f"There is no task {task}")
         items = attempt_rows(rows, task, after=key[0] if key else 0, limit=limit + 1)
     return page_of(request, response, items, limit, [items[limit - 1]["id"]] if len(items) > limit else None)
@@ -67,5 +67,5 @@ def attempt_rows(rows: Repositories, task: int, *, after: int, limit: int) -> li
             "tokens_in": item.tokens_in,
             "tokens_out": item.tokens_out,
         }
-        for number, item in rows.lists.attempts(task, limit=limit, after=after)
+        for number, item in rows.task_lists.attempts(task, limit=limit, after=after)
     ]

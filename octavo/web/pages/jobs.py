@@ -198,7 +198,7 @@ def task_list(
     with web.runtime.database.read() as rows:
         row = job_row(web, rows, job_id)
         ids = [item.id for item in jobs.steps_of(rows, job_id, step)]
-        found = rows.lists.tasks(
+        found = rows.task_lists.tasks(
             ids, limit=PAGE + 1, after=(key[0], key[1]) if key else None, states=state or (), codes=error or ()
         )
         items = jobs.task_rows(rows, web.shapes, job_id, found[:PAGE])
@@ -218,7 +218,7 @@ def one_step(request: Request, job_id: UUID, position: Id, web: Parts, _: Sees) 
         if not nodes:
             raise NotFoundError(f"The job has no step number {position}")
         ids = [item.id for item in rows.jobs.steps(job_id) if item.position == position]
-        sample = sorted(rows.lists.latencies(ids)) if ids else []
+        sample = sorted(rows.task_lists.latencies(ids)) if ids else []
         values = {
             "job": row,
             "node": nodes[0],
@@ -227,8 +227,8 @@ def one_step(request: Request, job_id: UUID, position: Id, web: Parts, _: Sees) 
             "sample": len(sample),
             "latency": _percentiles([item[0] for item in sample]),
             "tokens": _percentiles(sorted(item[1] + item[2] for item in sample)),
-            "saved": rows.lists.saved(ids) if ids else (0, 0, 0),
-            "wasted": rows.lists.wasted(ids) if ids else (0, 0, 0),
+            "saved": rows.task_lists.saved(ids) if ids else (0, 0, 0),
+            "wasted": rows.task_lists.wasted(ids) if ids else (0, 0, 0),
             "groups": [group for group in holes.groups(rows, job_ids=[job_id]) if group["step"] == nodes[0]["step"]],
         }
     return render(request, "step.html", values)

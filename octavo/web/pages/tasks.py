@@ -52,7 +52,7 @@ def task(request: Request, task_id: Id, web: Parts, _: Sees, why: Annotated[bool
 
 def _text(rows: Repositories, task_id: int) -> str | None:
     """The text of a task's chunk, as it was when the job was planned."""
-    found = rows.lists.task(task_id)
+    found = rows.task_lists.task(task_id)
     if found is None or found[1].page_id is None or found[1].page_ordinal is None:
         return None
     at = (found[1].page_id, found[1].page_ordinal)

@@ -359,7 +359,7 @@ def test_the_map_shows_every_chunk_and_a_hole_never_vanishes(
     assert len(cells) == found["total"] == len(tasks)
     for task in tasks:
         assert cells[task["ordinal"]] == ("hole" if task["state"] == "failed" else "done")
-    monkeypatch.setattr("db.repositories.lists.CELLS", 7)
+    monkeypatch.setattr("db.repositories.task_lists.CELLS", 7)
     monkeypatch.setattr("workers.faces.jobs.CELLS", 7)
     small = _cells(site.get(f"/v1/jobs/{job.id}/map"))
     holes = {task["ordinal"] * 7 // len(tasks) for task in tasks if task["state"] == "failed"}

@@ -24,7 +24,7 @@ QUERIES = 120
 ROWS = 3_000
 BYTES = 150_000
 ALLOWED = 60  # rows by which a page of a larger library may be longer: lists that were not full
-# A step's page draws latencies from at most so many attempts (`lists.latencies`), and the small library has fewer.
+# A step's page draws latencies from at most so many attempts (`task_lists.latencies`), and the small library has fewer.
 SAMPLED = {"step": 1_000, "fold step": 1_000}
 
 
