@@ -63,6 +63,14 @@ def flush() -> None:
         _nobody_reads()
 
 
+def let_go() -> None:
+    """Let go of what stdout can not take, once that was told: the interpreter would say it again as it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _nobody_reads()
+
+
 def print_json(value: Json) -> None:
     """One JSON value on one line of stdout."""
     write(canonical.dumps(value) + b"\n")

@@ -137,6 +137,7 @@ def _dispatch(arguments: list[str] | None) -> int:
 
 def _failed(error: OctavoError, code: int) -> int:
     console.complain(error)
+    console.let_go()
     return code
 
 

@@ -57,7 +57,8 @@ class Cli:
         return [OCTAVO, *arguments]
 
     def environment(self, **more: str) -> dict[str, str]:
-        plain = {name: value for name, value in os.environ.items() if not name.startswith(("OCTAVO_", "COV"))}
+        foreign = ("OCTAVO_", "COV", "PYTHONUNBUFFERED")  # a person's output is buffered
+        plain = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
         return plain | {"OCTAVO_STATE": str(self.state), "NO_COLOR": "1"} | more
 
     def run(

@@ -167,7 +167,9 @@ class Both:
                 connection.close()
 
         until(
-            lambda: "celery@" in read("/api/workers?refresh=1") or "octavo-" in read("/workers"), 60, "Flower answers"
+            lambda: "celery@" in read("/api/workers?refresh=1") or "octavo-" in read("/workers"),
+            within_s=60,
+            what="Flower answers",
         )
         return lambda: "\n".join(read(path) for path in ("/", "/workers", "/tasks", "/api/tasks", "/api/workers"))
 
@@ -475,7 +477,7 @@ def test_the_key_stands_in_nothing_that_octavo_writes(both: Both) -> None:
         if path.is_file():
             assert SECRET.encode() not in path.read_bytes(), path
     if pages := shown():
-        until(lambda: "octavo.run" in shown(), 20, "Flower has seen a task")
+        until(lambda: "octavo.run" in shown(), within_s=20, what="Flower has seen a task")
         assert SECRET not in pages + shown()
     assert SECRET not in both.rows()
     assert SECRET.encode() not in both.broker()

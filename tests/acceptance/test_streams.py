@@ -26,6 +26,10 @@ from octavo import map_op
 def slowly(text, pause_s=0.02):
     Path("begun").touch()
     threading.Event().wait(pause_s)
+    for _ in range(600):
+        if not Path("held").exists():
+            break
+        threading.Event().wait(0.05)
     return {"characters": len(text)}
 """
 PIPELINE = 'name = "slow"\n[grain]\nlimit = 40\n[[step]]\nname = "slow"\nkind = "map"\nop = "slowly"\n'
@@ -161,8 +165,10 @@ def test_a_book_by_standard_input_is_a_book(either: Cli) -> None:
 
 
 def test_a_job_paused_from_outside_stops_and_goes_on(either: Cli) -> None:
+    (either.folder / "held").touch()
     running = begun(either)
     either.ok("pause", "last")
+    (either.folder / "held").unlink()
     _, err = running.communicate(timeout=60)
     assert running.returncode == 1
     assert b"paused" in err
