@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 import threading
 import traceback
@@ -42,11 +43,16 @@ def safe(text: str) -> str:
     for char in text:
         if char in "\n\t":
             parts.append(" ")
-        elif unicodedata.category(char) in ("Cc", "Cf", "Cs") and char not in "\u200c\u200d":
+        elif _steers(char):
             parts.append(f"\\u{ord(char):04x}" if ord(char) > 0xFF else f"\\x{ord(char):02x}")
         else:
             parts.append(char)
     return "".join(parts)
+
+
+def _steers(char: str) -> bool:
+    """Could it move the cursor, colour the screen or turn the text around it? The joiners of scripts can not."""
+    return unicodedata.category(char) in ("Cc", "Cf", "Cs") and char not in "\u200c\u200d"
 
 
 def safe_lines(text: str) -> str:
@@ -71,15 +77,33 @@ def let_go() -> None:
         _nobody_reads()
 
 
+def for_terminal(data: bytes) -> bytes:
+    """Lines of JSON or Markdown for a terminal: what could steer it as JSON writes it, so JSON stays the same value."""
+    return _PERHAPS.sub(lambda found: _escaped(found[0]), data.decode(errors="replace")).encode()
+
+
+_PERHAPS = re.compile(r"[^\n\t\x20-\x7e]")
+
+
+def _escaped(char: str) -> str:
+    if not _steers(char):
+        return char
+    units = char.encode("utf-16-be")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
 def print_json(value: Json) -> None:
     """One JSON value on one line of stdout."""
     write(canonical.dumps(value) + b"\n")
 
 
 def write(data: bytes) -> None:
-    """Bytes to stdout. A reader that went away (`| head`) ends the process quietly, as other tools do."""
+    """Bytes to stdout, exactly; to a terminal without what could steer it.
+
+    A reader that went away (`| head`) ends the process quietly, as other tools do.
+    """
     try:
-        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.write(for_terminal(data) if sys.stdout.isatty() else data)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         _nobody_reads()

@@ -46,6 +46,13 @@ class Ended:
         return json.loads(self.out)
 
 
+class _Terminal(io.TextIOWrapper):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 class Cli:
     """Runs the command in a folder, with that folder's state."""
 
@@ -67,12 +74,17 @@ class Cli:
         stdin: bytes = b"",
         environment: Mapping[str, str] | None = None,
         prefix: Sequence[str] | None = None,
+        terminal: bool = False,
         **options: Any,
     ) -> Ended:
-        """Run to the end: in a process of its own where `prefix` or subprocess's options are given, else here."""
+        """Run to the end: in a process of its own where `prefix` or subprocess's options are given, else here.
+
+        `terminal`: stdout says that it is one.
+        """
         variables = self.environment(**(environment or {}))
         if not options and prefix is None:
-            return self._run_here([os.fspath(argument) for argument in arguments], stdin, variables)
+            stdout = _Terminal if terminal else io.TextIOWrapper
+            return self._run_here([os.fspath(argument) for argument in arguments], stdin, variables, stdout)
         done = subprocess.run(
             [*(prefix or []), *self.command(*arguments)],
             cwd=self.folder,
@@ -85,8 +97,12 @@ class Cli:
         )
         return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
 
-    def _run_here(self, arguments: list[str], stdin: bytes, variables: Mapping[str, str]) -> Ended:
-        out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="surrogateescape") for _ in range(2))
+    def _run_here(
+        self, arguments: list[str], stdin: bytes, variables: Mapping[str, str], stdout: type[io.TextIOWrapper]
+    ) -> Ended:
+        out, err = (
+            kind(io.BytesIO(), encoding="utf-8", errors="surrogateescape") for kind in (stdout, io.TextIOWrapper)
+        )
         with (
             mock.patch.dict(os.environ, variables, clear=True),
             mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin))),

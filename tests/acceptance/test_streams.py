@@ -176,15 +176,6 @@ def test_a_job_paused_from_outside_stops_and_goes_on(either: Cli) -> None:
     assert either.ok("resume", "last", "--ops", "slow", "--json").json["state"] == "done"
 
 
-def test_control_characters_reach_no_terminal(cli: Cli) -> None:
-    evil = "Chapter 1\n\nTom \x1b[1mBell\x07 came\u202e to Port Averil, and Tom Bell stayed there for good.\n"
-    (cli.folder / "evil\x1b.txt").write_text(evil)
-    cli.ok("ingest", "evil\x1b.txt")
-    for command in ("run evil\x1b.txt", "status", "chunks evil\x1b.txt", "results", "jobs"):
-        ended = cli.ok(*command.split())
-        assert not {"\x1b", "\x07", "\u202e"} & set(ended.out + ended.err), command
-
-
 def test_nul_and_surrogates_are_kept_or_told(cli: Cli) -> None:
     (cli.folder / "odd.txt").write_bytes(b"Chapter 1\n\nTom\0Bell \xed\xa0\x80 came home to Port Averil.\n")
     ended = cli.ok("run", "odd.txt")
