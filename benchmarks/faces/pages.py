@@ -14,7 +14,10 @@ def pages_of(library: Library) -> dict[str, str]:
         hole = rows.task_lists.tasks([steps[0].id], limit=1, states=("failed",))[0]
         small = rows.lists.documents(limit=1)[0].id
         document = rows.documents.get(book)
-    assert task is not None
+        assert task is not None
+        assert task.page_id is not None
+        at = (task.page_id, task.page_ordinal or 0)
+        chunk = rows.chunks.at([at])[at].logical_id
     assert document is not None
     assert document.current is not None
     at = document.current.char_count // 2
@@ -28,6 +31,8 @@ def pages_of(library: Library) -> dict[str, str]:
         "text": f"/documents/{book}/read",
         "text, in the middle": f"/documents/{book}/read?line={line}",
         "text, a citation": f"/documents/{book}/read?at={at}-{at + 40}",
+        "a document's strip": f"/documents/{book}/strip.png",
+        "chunk": f"/chunks/{chunk}",
         "jobs": "/jobs",
         "job": f"/jobs/{job}",
         "the map's picture": f"/jobs/{job}/map.png",

@@ -149,14 +149,15 @@ class ChunkRepository:
                     found[row[0], row[1]] = _chunk(row)
         return found
 
-    def by_logical_id(self, logical_id: UUID) -> list[tuple[UUID, int, Chunk]]:
-        """(document id, chunking id, chunk) of every page that holds the logical id."""
+    def by_logical_id(self, logical_id: UUID, limit: int | None = None) -> list[tuple[UUID, int, Chunk]]:
+        """(document id, chunking id, chunk) of every page that holds the logical id; `limit`: of the newest."""
         query = (
             select(ChunkingRow.document_id, ChunkingRow.id, *_CHUNK)
             .join(PageRow, PageRow.id == ChunkRow.page_id)
             .join(ChunkingRow, ChunkingRow.id == PageRow.chunking_id)
             .where(ChunkRow.logical_id == logical_id)
-            .order_by(ChunkRow.page_id)
+            .order_by(ChunkRow.page_id.desc() if limit else ChunkRow.page_id)
+            .limit(limit)
         )
         return [(row[0], row[1], _chunk(row[2:])) for row in self._connection.execute(query)]
 

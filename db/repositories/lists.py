@@ -104,6 +104,15 @@ class ListRepository:
         )
         return {row[0]: (row[1], row[2]) for row in self._connection.execute(query)}
 
+    def reports(self, revision_ids: Sequence[int]) -> dict[int, dict[str, Json]]:
+        """What became of the chunks in each revision, by the grain that cut it into most."""
+        query = (
+            select(RevisionPagesRow.revision_id, RevisionPagesRow.report)
+            .where(RevisionPagesRow.revision_id.in_(revision_ids))
+            .order_by(RevisionPagesRow.chunk_count)
+        )
+        return {row[0]: row[1] for row in self._connection.execute(query)}
+
     def latest_jobs(self, document_ids: Sequence[UUID]) -> dict[UUID, UUID]:
         """The latest job of each document."""
         place = func.row_number().over(partition_by=JobDocumentRow.document_id, order_by=JobDocumentRow.job_id.desc())
@@ -258,6 +267,28 @@ class ListRepository:
             .limit(limit)
         )
         return [(row[0], row[1], row[2], row[3], row[4]) for row in self._connection.execute(query)]
+
+    def chunks_before(self, job_id: UUID, document_id: UUID, chunking_id: int) -> int:
+        """How many chunks of a job come before those of a document, all cut by the grain of this chunking."""
+        grain = select(ChunkingRow.grain_id).where(ChunkingRow.id == chunking_id).scalar_subquery()
+        mine = (
+            select(JobDocumentRow.ordinal)
+            .where(JobDocumentRow.job_id == job_id, JobDocumentRow.document_id == document_id)
+            .scalar_subquery()
+        )
+        before = JobDocumentRow.__table__.alias("before")
+        query = (
+            select(func.coalesce(func.sum(RevisionPagesRow.chunk_count), 0))
+            .join_from(before, ChunkingRow, ChunkingRow.document_id == before.c.document_id)
+            .join(
+                RevisionPagesRow,
+                and_(
+                    RevisionPagesRow.revision_id == before.c.revision_id, RevisionPagesRow.chunking_id == ChunkingRow.id
+                ),
+            )
+            .where(before.c.job_id == job_id, before.c.ordinal < mine, ChunkingRow.grain_id == grain)
+        )
+        return int(self._connection.execute(query).scalar_one())
 
     # Pipelines and usage
 

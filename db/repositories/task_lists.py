@@ -20,7 +20,7 @@ from db.tables import (
 )
 from db.values import NewAttempt
 from pipeline.ops.values import Json
-from pipeline.states import WAITS, TaskState
+from pipeline.states import WAITS, Outcome, TaskState
 
 CELLS = 50_000  # of a map at most: above that a cell stands for several chunks, and the worst of them is shown
 GROUPS = 200
@@ -83,6 +83,22 @@ class TaskListRepository:
             values = dict(row._mapping)
             return values.pop("job_id"), TaskLine(**values)
         return None
+
+    def of_chunk(self, job_id: UUID, ordinal: int) -> list[TaskLine]:
+        """The tasks of a job's map steps over the chunk at an ordinal."""
+        query = self._task_query().where(StepRow.job_id == job_id, StepRow.level == 0, TaskRow.ordinal == ordinal)
+        return [TaskLine(**row._mapping) for row in self._connection.execute(query.order_by(StepRow.position))]
+
+    def worst(self, step_id: int, *, first: int, count: int, bins: int) -> dict[int, int]:
+        """The worst of MAP_CODES in each of so many equal stretches of `count` tasks from an ordinal on, by stretch."""
+        # The integer division of the database itself: SQLAlchemy's would be one of fractions.
+        stretch = ((TaskRow.ordinal - literal(first)) * literal(bins)).op("/")(literal(count))
+        query = (
+            select(stretch.label("stretch"), func.max(_CODE))
+            .where(TaskRow.step_id == step_id, TaskRow.ordinal >= first, TaskRow.ordinal < first + count)
+            .group_by("stretch")
+        )
+        return {int(row[0]): int(row[1]) for row in self._connection.execute(query)}
 
     @staticmethod
     def _task_query() -> Any:
@@ -183,18 +199,39 @@ class TaskListRepository:
         return [(int(row[0]), int(row[1]), int(row[2])) for row in self._connection.execute(query)]
 
     def latencies(self, step_ids: Sequence[int], sample: int = 1000) -> list[tuple[int, int, int]]:
-        """(milliseconds, tokens in, tokens out) of the successful tries of a sample of a step's tasks."""
+        """(milliseconds, tokens, millionths of the currency) of the successful tries of a sample of a step's tasks."""
         tasks = (
             select(TaskRow.id)
             .where(TaskRow.step_id.in_(step_ids), TaskRow.state == TaskState.DONE, TaskRow.hit.is_(False))
             .limit(sample)
         )
         query = (
-            select(AttemptRow.ended_ms - AttemptRow.started_ms, AttemptRow.tokens_in, AttemptRow.tokens_out)
+            select(
+                AttemptRow.ended_ms - AttemptRow.started_ms,
+                AttemptRow.tokens_in + AttemptRow.tokens_out,
+                AttemptRow.cost_micros,
+            )
             .where(AttemptRow.task_id.in_(tasks.scalar_subquery()), AttemptRow.outcome == "done")
             .limit(sample)
         )
         return [(int(row[0]), int(row[1]), int(row[2])) for row in self._connection.execute(query)]
+
+    def ended_lately(self, since_ms: int, sample: int = 2000) -> dict[UUID, tuple[int, int]]:
+        """(tries that gave a result, when the first of them ended) by job, of the latest tries of all since a time."""
+        latest = (
+            select(AttemptRow.task_id, AttemptRow.ended_ms, AttemptRow.outcome)
+            .order_by(AttemptRow.id.desc())
+            .limit(sample)
+            .subquery()
+        )
+        query = (
+            select(StepRow.job_id, func.count(), func.min(latest.c.ended_ms))
+            .join(TaskRow, TaskRow.step_id == StepRow.id)
+            .join(latest, latest.c.task_id == TaskRow.id)
+            .where(latest.c.ended_ms > since_ms, latest.c.outcome == Outcome.DONE)
+            .group_by(StepRow.job_id)
+        )
+        return {row[0]: (int(row[1]), int(row[2])) for row in self._connection.execute(query)}
 
     def saved(self, step_ids: Sequence[int]) -> tuple[int, int, int]:
         """(hits, tokens, millionths of the currency) that the memo saved these steps."""

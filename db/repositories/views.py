@@ -99,6 +99,16 @@ class ViewRepository:
         query = select(*_VIEW).where(ViewRow.id.in_(mine)).order_by(ViewRow.name).limit(limit)
         return [_view(row) for row in self._connection.execute(query)]
 
+    def over_each(self, document_ids: Sequence[UUID], limit: int) -> list[tuple[UUID, View]]:
+        """(document, view) of the views that each of some documents was selected by at their last sweep."""
+        query = (
+            select(ViewDocumentRow.document_id, *_VIEW)
+            .join(ViewRow, ViewRow.id == ViewDocumentRow.view_id)
+            .where(ViewDocumentRow.document_id.in_(document_ids))
+            .limit(limit)
+        )
+        return [(row.document_id, _view(row)) for row in self._connection.execute(query)]
+
     def swept(self, view_id: int, trouble: str | None) -> None:
         """Note that a view was swept, and what it could not do."""
         statement = update(ViewRow).where(ViewRow.id == view_id)

@@ -11,10 +11,11 @@ from uuid import UUID
 
 from db.database import Repositories
 from db.layout import unpack
-from db.listed import DocumentLine
+from db.listed import DocumentLine, JobLine
 from db.values import Chunk, Document, PagePlace, Revision
 from pipeline.errors import NotFoundError
 from pipeline.ops.values import Json
+from pipeline.states import TASK_OPEN
 
 WINDOW_LINES = 400
 WINDOW_BYTES = 56_000  # of a window at most as UTF-8, however long its lines are: a page stays below 150 kB
@@ -117,6 +118,7 @@ def documents(rows: Repositories, found: Sequence[DocumentLine]) -> list[dict[st
     latest = rows.lists.latest_jobs([line.id for line in found])
     jobs = {job.id: job for job in rows.lists.jobs(limit=len(found), ids=list(latest.values()))} if latest else {}
     states = rows.lists.task_states(list(jobs)) if jobs else {}
+    spent = rows.lists.spent(list(jobs)) if jobs else {}
     return [
         {
             "id": str(line.id),
@@ -130,18 +132,32 @@ def documents(rows: Repositories, found: Sequence[DocumentLine]) -> list[dict[st
             "lines": line.line_count,
             "chunks": counts.get(line.revision_id or 0, (0, 0))[0],
             "tokens": counts.get(line.revision_id or 0, (0, 0))[1],
-            "latest_job": _latest(latest.get(line.id), jobs, states),
+            "latest_job": _latest(latest.get(line.id), jobs, states, spent),
         }
         for line in found
     ]
 
 
-def _latest(job_id: UUID | None, jobs: dict[UUID, Json], states: dict[UUID, dict[str, int]]) -> Json:
+def _latest(
+    job_id: UUID | None,
+    jobs: dict[UUID, JobLine],
+    states: dict[UUID, dict[str, int]],
+    spent: dict[UUID, tuple[int, int, int]],
+) -> Json:
     job = jobs.get(job_id) if job_id else None
     if job is None:
         return None
     counts = states.get(job.id, {})
-    return {"id": str(job.id), "pipeline": job.pipeline, "state": job.state, "holes": counts.get("failed", 0)}
+    tasks = sum(counts.values())
+    return {
+        "id": str(job.id),
+        "pipeline": job.pipeline,
+        "state": str(job.state),
+        "tasks": tasks,
+        "done": tasks - sum(counts.get(state, 0) for state in TASK_OPEN),
+        "holes": counts.get("failed", 0),
+        "cost_micros": spent.get(job.id, (0, 0, 0))[2],
+    }
 
 
 def get_document(rows: Repositories, document_id: UUID) -> Document:
@@ -166,8 +182,13 @@ def get_revision(rows: Repositories, document: Document, number: int | None) -> 
     return found[0]
 
 
-def revision_row(revision: Revision) -> dict[str, Json]:
-    """A revision for a list."""
+def revision_rows(rows: Repositories, found: Sequence[Revision]) -> list[dict[str, Json]]:
+    """Revisions for a list, each with what became of the chunks of the one before."""
+    reports = rows.lists.reports([revision.id for revision in found]) if found else {}
+    return [_revision_row(revision) | {"changes": reports.get(revision.id, {})} for revision in found]
+
+
+def _revision_row(revision: Revision) -> dict[str, Json]:
     return {
         "revision": revision.number,
         "state": str(revision.state),

@@ -20,6 +20,7 @@ from workers.progress import JobProgress, StepProgress, progress
 
 LIVE = 12  # jobs of a list whose reason for waiting is looked up: only active ones have one
 RATE_MS = 60_000
+PACED = 3  # tries by which a pace is told
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,18 +84,24 @@ def job_rows(rows: Repositories, found: Sequence[JobLine], settings: Settings) -
     spent = rows.lists.spent(ids) if ids else {}
     active = [line.id for line in found if line.state in JOB_ACTIVE][:LIVE]
     because: dict[UUID, tuple[str | None, int]] = {}
+    pace = paces(rows) if active else {}
     for job_id in active:
         job = rows.jobs.get(job_id)
         if job is not None:
             now = standing(rows, job, settings)
             because[job_id] = (now.because, now.progress.total("retrying"))
     return [
-        _job_row(line, states.get(line.id, {}), spent.get(line.id, (0, 0, 0)), because.get(line.id)) for line in found
+        _job_row(line, states.get(line.id, {}), spent.get(line.id, (0, 0, 0)), because.get(line.id), pace.get(line.id))
+        for line in found
     ]
 
 
 def _job_row(
-    line: JobLine, states: dict[str, int], spent: tuple[int, int, int], live: tuple[str | None, int] | None
+    line: JobLine,
+    states: dict[str, int],
+    spent: tuple[int, int, int],
+    live: tuple[str | None, int] | None,
+    pace: float | None,
 ) -> dict[str, Json]:
     tasks = sum(states.values())
     open_ = sum(states.get(state, 0) for state in TASK_OPEN)
@@ -115,6 +122,7 @@ def _job_row(
         "calls": spent[0],
         "tokens": spent[1],
         "cost_micros": spent[2],
+        "eta_s": eta_s(tasks, tasks - open_, pace if line.state is JobState.RUNNING else None),
         "created_at": line.created_at.isoformat(),
         "finished_at": line.finished_at.isoformat() if line.finished_at else None,
     }
@@ -168,6 +176,12 @@ def job_row(rows: Repositories, now: Standing) -> dict[str, Json]:
     return row | {"steps": [step_row(item) for item in total.steps]}
 
 
+def paced(rows: Repositories, row: dict[str, Json]) -> dict[str, Json]:
+    """A job's row with its pace and the time that is left."""
+    pace = paces(rows).get(UUID(row["id"])) if row["state"] == JobState.RUNNING else None
+    return row | {"pace": pace, "eta_s": eta_s(row["tasks"], row["done"], pace)}
+
+
 def ops_of(row: dict[str, Json], job: Job) -> list[dict[str, Json]]:
     """One node an op: the levels of a step added up, with what the job resolved for it."""
     nodes: list[dict[str, Json]] = []
@@ -211,10 +225,11 @@ def steps_of(rows: Repositories, job_id: UUID, name: str | None = None) -> list[
 def task_rows(rows: Repositories, shapes: Shapes, job_id: UUID, tasks: Sequence[TaskLine]) -> list[dict[str, Json]]:
     """Tasks with the places of their chunks."""
     places = _places(rows, shapes, job_id, tasks)
-    return [_task_row(task) | {"place": places.get(task.id)} for task in tasks]
+    return [task_row(task) | {"place": places.get(task.id)} for task in tasks]
 
 
-def _task_row(task: TaskLine) -> dict[str, Json]:
+def task_row(task: TaskLine) -> dict[str, Json]:
+    """A task without its place."""
     return {
         "id": task.id,
         "step": task.step,
@@ -289,13 +304,21 @@ def chunk_map(rows: Repositories, job_id: UUID, name: str | None) -> dict[str, J
     }
 
 
-def rate_per_s(rows: Repositories, job_id: UUID) -> tuple[float | None, list[tuple[int, int]]]:
-    """(tasks a second of late, [(time, tasks done)]) from what viewers were told."""
+def paces(rows: Repositories) -> dict[UUID, float]:
+    """Tasks a second of the jobs at work, by the tries that ended in the last minute; of very fast ones in less."""
+    now = now_ms()
+    found = rows.task_lists.ended_lately(now - RATE_MS)
+    return {job: count * 1000 / max(1000, now - first) for job, (count, first) in found.items() if count >= PACED}
+
+
+def eta_s(tasks: int, done: int, pace: float | None) -> int | None:
+    """Seconds until the tasks that are planned are done, at this pace; None when nothing is left, or nothing moves."""
+    return round((tasks - done) / pace) if pace and tasks > done else None
+
+
+def over_time(rows: Repositories, job_id: UUID) -> list[tuple[int, int]]:
+    """[(time in milliseconds, tasks done)] from what viewers were told."""
     from pipeline import canonical
 
     events = rows.web.events(job_id, limit=240, newest=True)
-    points = [(event.at_ms, int(canonical.loads(event.data).get("done", 0))) for event in reversed(events)]
-    recent = [point for point in points if point[0] > now_ms() - RATE_MS]
-    if len(recent) < 2 or recent[-1][0] == recent[0][0]:
-        return None, points
-    return max(0.0, (recent[-1][1] - recent[0][1]) * 1000 / (recent[-1][0] - recent[0][0])), points
+    return [(event.at_ms, int(canonical.loads(event.data).get("done", 0))) for event in reversed(events)]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from uuid import UUID
 
 from db.database import Repositories
@@ -27,9 +28,11 @@ WAIT_S = 0.12  # a page waits so long for a view to be looked at, then shows wha
 GOOD_S = 5.0  # what was seen is good for so long, or for so many times as long as the look took
 GOOD_SHARE = 20
 KEPT = 50
+MOST_OVER = 500  # views over the documents of one page that are asked where they stand
+WORST = ("fresh", "new", "withdrawn", "missing", "stale")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Stood:
     """Where a view stood when it was last looked at; `trouble` instead where that could not be done."""
 
@@ -38,6 +41,11 @@ class Stood:
     took_ms: int
     row: dict[str, Json] | None
     trouble: str | None = None
+
+    @cached_property
+    def states(self) -> dict[str, str]:
+        """The state of each document by its URI."""
+        return {row["uri"]: str(row["state"]) for row in self.row["documents"]} if self.row else {}
 
     def is_good(self, stamp: tuple[Json, ...]) -> bool:
         """Is it still what would be seen, as far as one need ask?"""
@@ -97,6 +105,17 @@ def get_view(rows: Repositories, name: str) -> View:
     found = rows.views.get(name)
     if found is None:
         raise NotFoundError(f"There is no view {name!r}", hint="octavo view add makes one")
+    return found
+
+
+def freshness(rows: Repositories, standings: Standings, documents: Mapping[UUID, str]) -> dict[UUID, str]:
+    """The worst state of each document (by id, with its URI) in the views over it, as far as they were looked at."""
+    found: dict[UUID, str] = {}
+    for document, view in rows.views.over_each(list(documents), MOST_OVER) if documents else ():
+        stood = standings.of(view, wait_s=0)
+        state = stood.states.get(documents[document]) if stood else None
+        if state and (document not in found or WORST.index(state) > WORST.index(found[document])):
+            found[document] = state
     return found
 
 

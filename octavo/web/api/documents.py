@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request, Response
 
 from db.database import Repositories
+from db.listed import DocumentLine
 from octavo.web.access import Parts, Reader
 from octavo.web.api import shapes
 from octavo.web.api.paging import Count, Cursor, Limit, key_of, page_of
 from octavo.web.state import Web
 from pipeline.errors import NotFoundError
 from pipeline.ops.values import Json
-from workers.faces import books
+from workers.faces import books, chunks, views
 
 router = APIRouter(tags=["documents"])
 
@@ -40,7 +42,7 @@ def list_documents(
     filters: dict[str, Any] = {"search": q, "collections": collection or (), "uri": uri}
     with web.runtime.database.read() as rows:
         found = rows.lists.documents(limit=limit + 1, after=UUID(key[0]) if key else None, **filters)
-        items = books.documents(rows, found)
+        items = document_rows(web, rows, found)
         total = rows.lists.count_documents(**filters) if count else None
     last = [str(found[limit - 1].id)] if len(found) > limit else None
     return page_of(request, response, items, limit, last, total=total)
@@ -50,14 +52,19 @@ def list_documents(
 def get_document(document: UUID, web: Parts, _: Reader) -> dict[str, Json]:
     """One document."""
     with web.runtime.database.read() as rows:
-        return document_row(rows, document)
+        return document_row(web, rows, document)
 
 
-def document_row(rows: Repositories, document: UUID) -> dict[str, Json]:
+def document_row(web: Web, rows: Repositories, document: UUID) -> dict[str, Json]:
     """A document as a list shows it. Raises NotFoundError."""
     found = books.get_document(rows, document)
-    lines = rows.lists.documents(limit=1, uri=found.uri)
-    return books.documents(rows, lines)[0]
+    return document_rows(web, rows, rows.lists.documents(limit=1, uri=found.uri))[0]
+
+
+def document_rows(web: Web, rows: Repositories, found: Sequence[DocumentLine]) -> list[dict[str, Json]]:
+    """Documents in a list: their size, latest job, and how fresh they stand in views."""
+    fresh = views.freshness(rows, web.standings, {line.id: line.uri for line in found})
+    return [row | {"freshness": fresh.get(UUID(row["id"]))} for row in books.documents(rows, found)]
 
 
 @router.get(
@@ -77,8 +84,9 @@ def list_revisions(
     with web.runtime.database.read() as rows:
         books.get_document(rows, document)
         found = rows.lists.revisions(document, limit=limit + 1, before=key[0] if key else None)
+        items = books.revision_rows(rows, found)
     last = [found[limit - 1].number] if len(found) > limit else None
-    return page_of(request, response, [books.revision_row(item) for item in found], limit, last)
+    return page_of(request, response, items, limit, last)
 
 
 @router.get("/documents/{document}/sections", operation_id="listSections", response_model=shapes.Page[shapes.Section])
@@ -160,16 +168,17 @@ def get_text(
 def get_chunk(chunk: UUID, web: Parts, _: Reader) -> dict[str, Json]:
     """A chunk by its logical id, with its text, where it stands now."""
     with web.runtime.database.read() as rows:
-        for document_id, chunking_id, found in rows.chunks.by_logical_id(chunk)[:50]:
-            document = rows.documents.get(document_id)
-            if document is None or document.current is None:
-                continue
-            try:
-                shape = web.shapes.of(rows, document.current.id, chunking_id)
-            except NotFoundError:
-                continue
-            at = books.place_of(shape, found.page_id, found.ordinal)
-            if at is not None:
-                row = books.chunks(rows, shape, after=at - 1, limit=1, text=True)[0]
-                return row | {"document": document.id, "title": document.title, "revision": document.current.number}
-    raise NotFoundError(f"There is no chunk {chunk} in a current revision")
+        return chunks.chunk_row(rows, web.shapes, chunk)
+
+
+@router.get(
+    "/chunks/{chunk}/tasks",
+    operation_id="listChunkTasks",
+    response_model=shapes.Page[shapes.ChunkTask],
+    tags=["chunks"],
+)
+def list_chunk_tasks(request: Request, response: Response, chunk: UUID, web: Parts, _: Reader) -> dict[str, Json]:
+    """What the latest 10 jobs over its document made of a chunk, the newest first."""
+    with web.runtime.database.read() as rows:
+        items = chunks.tasks_of(rows, web.shapes, chunk)
+    return page_of(request, response, items, len(items), None)

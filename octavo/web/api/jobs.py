@@ -137,7 +137,7 @@ def get_job(job: UUID, response: Response, web: Parts, _: Reader) -> dict[str, J
 def job_row(web: Web, rows: Repositories, job_id: UUID) -> dict[str, Json]:
     """A job with its steps, and what this process knows of it. Raises NotFoundError."""
     now = jobs.standing(rows, jobs.get_job(rows, job_id), web.runtime.settings)
-    row = jobs.job_row(rows, now)
+    row = jobs.paced(rows, jobs.job_row(rows, now))
     row["because"] = web.hands.note(job_id) or row["because"]
     return row
 

@@ -37,19 +37,24 @@ def job_list(
     _: Sees,
     state: Annotated[list[JobWord] | None, Query(max_length=10)] = None,
     pipeline: Annotated[list[str] | None, Query(max_length=20)] = None,
+    document: UUID | None = None,
     cursor: Annotated[str | None, Query(max_length=1024)] = None,
 ) -> Response:
     """All jobs."""
     key = key_of(request, cursor)
     with web.runtime.database.read() as rows:
         found = rows.lists.jobs(
-            limit=PAGE + 1, after=UUID(key[0]) if key else None, states=state or (), pipelines=pipeline or ()
+            limit=PAGE + 1,
+            after=UUID(key[0]) if key else None,
+            states=state or (),
+            pipelines=pipeline or (),
+            document=document,
         )
         items = rows_of(web, rows, found[:PAGE])
         counts = rows.lists.jobs_by_state()
     onward = web.cursors.make(request, [str(found[PAGE - 1].id)]) if len(found) > PAGE else None
-    values = {"items": items, "counts": counts, "state": state or [], "cursor": cursor, "onward": onward}
-    return render(request, "jobs.html", values | {"pipeline": pipeline or []})
+    asked = {"state": state or [], "pipeline": pipeline or [], "document": document}
+    return render(request, "jobs.html", {"items": items, "counts": counts, "asked": asked, "onward": onward})
 
 
 @router.get("/jobs/{job_id}")
@@ -58,15 +63,12 @@ def job(request: Request, job_id: UUID, web: Parts, _: Sees, step: Step = None) 
     with web.runtime.database.read() as rows:
         found = jobs.get_job(rows, job_id)
         row = job_row(web, rows, job_id)
-        rate, points = jobs.rate_per_s(rows, job_id)
         groups = holes.groups(rows, job_ids=[job_id])
         values = {
             "job": row,
             "ops": jobs.ops_of(row, found),
             "map": _map(rows, job_id, step),
-            "rate": rate,
-            "eta_s": (row["tasks"] - row["done"]) / rate if rate and row["tasks"] > row["done"] else None,
-            "spark": _spark(points),
+            "spark": _spark(jobs.over_time(rows, job_id)),
             "groups": groups,
             "said": {
                 (group["step"], group["error"]): holes.said(rows, job_id, group["step"], group["error"])
@@ -226,7 +228,8 @@ def one_step(request: Request, job_id: UUID, position: Id, web: Parts, _: Sees) 
             "levels": [step for step in row["steps"] if step["position"] == position],
             "sample": len(sample),
             "latency": _percentiles([item[0] for item in sample]),
-            "tokens": _percentiles(sorted(item[1] + item[2] for item in sample)),
+            "tokens": _percentiles(sorted(item[1] for item in sample)),
+            "costs": _percentiles(sorted(item[2] for item in sample)),
             "saved": rows.task_lists.saved(ids) if ids else (0, 0, 0),
             "wasted": rows.task_lists.wasted(ids) if ids else (0, 0, 0),
             "groups": [group for group in holes.groups(rows, job_ids=[job_id]) if group["step"] == nodes[0]["step"]],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, File, Form, Query, Request, UploadFile
@@ -11,15 +11,16 @@ from starlette.responses import RedirectResponse, Response
 
 from octavo.web.access import Parts
 from octavo.web.api import uploads
-from octavo.web.api.documents import document_row, get_chunk, opened
+from octavo.web.api.documents import document_row, document_rows, opened
 from octavo.web.api.jobs import operation, rows_of
 from octavo.web.api.paging import key_of
 from octavo.web.pages.asked import Acts, Sees
+from octavo.web.pages.picture import strip_picture
 from octavo.web.pages.render import render
 from octavo.web.problems import of_status
 from pipeline.errors import NotFoundError
 from pipeline.spec import builtin_names
-from workers.faces import books
+from workers.faces import books, chunks
 from workers.faces.child import spec_of
 
 router = APIRouter()
@@ -34,16 +35,20 @@ def documents(
     web: Parts,
     _: Sees,
     q: Annotated[str | None, Query(max_length=200)] = None,
+    collection: Annotated[list[str] | None, Query(max_length=50)] = None,
+    uri: Annotated[str | None, Query(max_length=4000)] = None,
     cursor: Annotated[str | None, Query(max_length=1024)] = None,
 ) -> Response:
     """The library."""
     key = key_of(request, cursor)
+    filters: dict[str, Any] = {"search": q or None, "collections": collection or (), "uri": uri}
     with web.runtime.database.read() as rows:
-        found = rows.lists.documents(limit=PAGE + 1, after=UUID(key[0]) if key else None, search=q or None)
-        items = books.documents(rows, found[:PAGE])
-        total = rows.lists.count_documents(search=q or None)
+        found = rows.lists.documents(limit=PAGE + 1, after=UUID(key[0]) if key else None, **filters)
+        items = document_rows(web, rows, found[:PAGE])
+        total = rows.lists.count_documents(**filters)
     onward = web.cursors.make(request, [str(found[PAGE - 1].id)]) if len(found) > PAGE else None
-    values = {"items": items, "total": total, "q": q or "", "cursor": cursor, "onward": onward}
+    asked = {"q": q or "", "collection": collection or [], "uri": uri}
+    values = {"items": items, "total": total, "asked": asked, "onward": onward}
     return render(
         request,
         "documents.html",
@@ -96,8 +101,8 @@ def document(
 ) -> Response:
     """One document: its structure, revisions and jobs."""
     with web.runtime.database.read() as rows:
-        row = document_row(rows, document_id)
-        revisions = [books.revision_row(item) for item in rows.lists.revisions(document_id, limit=20)]
+        row = document_row(web, rows, document_id)
+        revisions = books.revision_rows(rows, rows.lists.revisions(document_id, limit=20))
         jobs = rows_of(web, rows, rows.lists.jobs(limit=20, document=document_id))
         views = [view.name for view in rows.views.over(document_id, 20)]
         sections, count, chosen = [], 0, revision
@@ -147,7 +152,21 @@ def plan(document_id: UUID, web: Parts, _: Acts, pipeline: Annotated[str, Form(m
     return RedirectResponse(f"/operations/{made}", 303)
 
 
+@router.get("/documents/{document_id}/strip.png")
+def strip(document_id: UUID, web: Parts, _: Sees) -> Response:
+    """The chunks of a document in its latest job as a strip of at most 100 stretches, each as bad as its worst."""
+    with web.runtime.database.read() as rows:
+        books.get_document(rows, document_id)
+        codes = chunks.strip(rows, document_id)
+    return Response(strip_picture(codes), media_type="image/png", headers={"Cache-Control": "private, max-age=5"})
+
+
 @router.get("/chunks/{chunk_id}")
-def chunk(request: Request, chunk_id: UUID, web: Parts, caller: Sees) -> Response:
-    """One chunk."""
-    return render(request, "chunk.html", {"chunk": get_chunk(chunk_id, web, caller)})
+def chunk(request: Request, chunk_id: UUID, web: Parts, _: Sees) -> Response:
+    """One chunk, and what jobs made of it."""
+    with web.runtime.database.read() as rows:
+        values = {
+            "chunk": chunks.chunk_row(rows, web.shapes, chunk_id),
+            "tasks": chunks.tasks_of(rows, web.shapes, chunk_id),
+        }
+    return render(request, "chunk.html", values)

@@ -40,6 +40,17 @@ def picture(cells: int, runs: Sequence[Sequence[int]]) -> bytes:
     pixels = bytearray(width * height)
     for first, count, code in runs:
         pixels[first : first + count] = bytes([code]) * count
+    return _png(bytes(pixels), width)
+
+
+def strip_picture(codes: Sequence[int]) -> bytes:
+    """A PNG of one row: a pixel a stretch of chunks."""
+    return _png(bytes(codes or [0]), len(codes) or 1)
+
+
+def _png(pixels: bytes, width: int) -> bytes:
+    """An indexed PNG of rows of pixels, each a number of COLOURS."""
+    height = len(pixels) // width
     rows = b"".join(b"\0" + pixels[at * width : (at + 1) * width] for at in range(height))
     palette = b"".join(bytes(colour) for colour in COLOURS)
     return (

@@ -46,7 +46,7 @@ from octavo.web.api.shapes.jobs import (
     Step,
 )
 from octavo.web.api.shapes.system import MakeToken, NewToken, Operation, Token, Usage, Worker
-from octavo.web.api.shapes.tasks import Attempt, Place, Task, TaskDetail
+from octavo.web.api.shapes.tasks import Attempt, ChunkTask, Place, Task, TaskDetail
 from octavo.web.api.shapes.views import VIEW_NAME, NewView, View, ViewDocument, ViewStanding
 
 __all__ = [
@@ -59,6 +59,7 @@ __all__ = [
     "Chunk",
     "ChunkMap",
     "ChunkPlace",
+    "ChunkTask",
     "Decide",
     "Decision",
     "Document",

@@ -10,6 +10,8 @@ from pydantic import BaseModel, Field
 
 from octavo.web.api.shapes.base import BIGGEST, Given, JobWord
 
+Freshness = Literal["fresh", "stale", "missing", "withdrawn", "new"]
+
 
 class LatestJob(BaseModel):
     """The latest job of a document."""
@@ -17,7 +19,10 @@ class LatestJob(BaseModel):
     id: UUID
     pipeline: str
     state: JobWord
+    tasks: int
+    done: int
     holes: int
+    cost_micros: int = Field(description="Of all its documents together.")
 
 
 class Document(BaseModel):
@@ -35,6 +40,9 @@ class Document(BaseModel):
     chunks: int
     tokens: int
     latest_job: LatestJob | None
+    freshness: Freshness | None = Field(
+        default=None, description="The worst of the views over it; None: there is none, or it is being looked at."
+    )
 
 
 class Revision(BaseModel):
@@ -51,6 +59,7 @@ class Revision(BaseModel):
     source_sha256: str
     text_sha256: str
     warnings: list[Any]
+    changes: dict[str, int] = Field(description="Chunks kept, edited, moved, added, removed, by the finest grain.")
 
 
 class Section(BaseModel):

@@ -52,6 +52,9 @@ class Job(BaseModel):
     calls: int
     tokens: int
     cost_micros: int
+    eta_s: int | None = Field(
+        description="Seconds until its planned tasks are done, at the pace of the last minute; None when nothing moves."
+    )
     created_at: datetime
     finished_at: datetime | None
 
@@ -65,6 +68,7 @@ class JobDetail(Job):
     tokens_in: int
     tokens_out: int
     busy_ms: int
+    pace: float | None = Field(description="Tasks a second in the last minute.")
     steps: list[Step]
 
 

@@ -48,6 +48,22 @@ class TaskDetail(Task):
     result: dict[str, Any] | None = None
 
 
+class ChunkTask(BaseModel):
+    """What a job made of a chunk. `text_sha256` is of the text that it saw."""
+
+    id: int
+    job: UUID
+    pipeline: str
+    step: str
+    ordinal: int
+    state: TaskWord
+    hit: bool
+    attempt: int
+    error: str | None
+    key: str | None
+    text_sha256: str
+
+
 class Attempt(BaseModel):
     """One try of a task."""
 
