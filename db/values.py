@@ -269,6 +269,16 @@ class NewPartition:
     items: tuple[tuple[int, bytes], ...]  # (shard, the part's items as canonical JSON)
 
 
+class Dismissal(NamedTuple):
+    """That a document of a view is not fresh, and that a person knows: good while it stands as `stamp` names it."""
+
+    uri: str
+    stamp: str
+    note: str
+    made_by: str
+    made_at: datetime
+
+
 class NewAttempt(NamedTuple):
     """One try, as it ended."""
 

@@ -340,6 +340,14 @@ class Collected(Shape):
     unreached: int
 
 
+class Dismissed(Shape):
+    """Who dismissed the staleness of a document, and why."""
+
+    note: str
+    by: str
+    at: str
+
+
 class ViewDocument(Shape):
     """A document of a view."""
 
@@ -352,6 +360,8 @@ class ViewDocument(Shape):
     chunks: int
     holes: int
     lost: int
+    stamp: str | None
+    dismissed: Dismissed | None
 
 
 class ViewRow(Shape):
@@ -368,6 +378,7 @@ class ViewRow(Shape):
     new: int
     holes: int
     lost: int
+    dismissed: int
     why: list[str]
     refresh: int
     served: str | None

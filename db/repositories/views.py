@@ -10,9 +10,10 @@ from uuid import UUID
 from sqlalchemy import Row, case, delete, except_, exists, func, insert, literal, select, tuple_, update
 from sqlalchemy.engine import Connection
 
-from db.dialect import insert_new
+from db.dialect import batches, insert_new
 from db.repositories.documents import DocumentRepository
 from db.tables import (
+    DismissalRow,
     JobRow,
     ResultRow,
     ScheduleRow,
@@ -23,7 +24,7 @@ from db.tables import (
     ViewRefreshRow,
     ViewRow,
 )
-from db.values import Document, Schedule, View
+from db.values import Dismissal, Document, Schedule, View
 from pipeline.ops.values import Json
 from pipeline.states import JOB_ACTIVE, TaskState
 
@@ -33,7 +34,7 @@ _STANDS = ViewNodeRow.until.is_(None)
 
 
 class ViewRepository:
-    """The `views`, `view_documents`, `view_refreshes`, `view_nodes` and `schedules` tables."""
+    """The `views`, `view_documents`, `view_refreshes`, `view_nodes`, `dismissals` and `schedules` tables."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -195,6 +196,30 @@ class ViewRepository:
         query = select(func.count(), func.count(ViewNodeRow.until)).where(ViewNodeRow.view_id == view_id)
         whole, closed = self._connection.execute(query).one()
         return whole - closed, closed
+
+    # Schedules
+
+    # Staleness that was dismissed
+
+    def dismissals(self, view_id: int) -> dict[str, Dismissal]:
+        """What was dismissed of a view, by the document's URI."""
+        columns = [DismissalRow.__table__.c[name] for name in Dismissal._fields]
+        rows = self._connection.execute(select(*columns).where(DismissalRow.view_id == view_id))
+        return {row[0]: Dismissal(*row) for row in rows}
+
+    def dismiss(self, view_id: int, found: Sequence[Dismissal]) -> None:
+        """Store dismissals, in the place of those of the same documents."""
+        self.revive(view_id, [item.uri for item in found])
+        rows = [{"view_id": view_id, **item._asdict()} for item in found]
+        if rows:
+            self._connection.execute(insert(DismissalRow), rows)
+
+    def revive(self, view_id: int, uris: Sequence[str] | None = None) -> int:
+        """Take dismissals back, all or those of some documents; gives how many."""
+        gone = delete(DismissalRow).where(DismissalRow.view_id == view_id)
+        if uris is None:
+            return self._connection.execute(gone).rowcount
+        return sum(self._connection.execute(gone.where(DismissalRow.uri.in_(part))).rowcount for part in batches(uris))
 
     # Schedules
 

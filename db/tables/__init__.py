@@ -6,7 +6,7 @@ from db.tables.documents import DocumentRow, RevisionRow, SectionRow
 from db.tables.evidence import DecisionRow, EntitySetRow, SearchChunkingRow, SearchChunkRow, TraceRow
 from db.tables.jobs import AttemptRow, JobDocumentRow, JobRow, PipelineRow, ProcessRow, StepCounterRow, StepRow, TaskRow
 from db.tables.results import KeyLeaseRow, PartitionRow, PartRow, ResultRow
-from db.tables.views import ScheduleRow, ViewDocumentRow, ViewNodeRow, ViewRefreshRow, ViewRow
+from db.tables.views import DismissalRow, ScheduleRow, ViewDocumentRow, ViewNodeRow, ViewRefreshRow, ViewRow
 from db.tables.web import EventRow, IdempotencyRow, OperationRow, TokenRow, UploadRow
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "ContentRow",
     "DecisionRow",
     "DirectCallRow",
+    "DismissalRow",
     "DocumentRow",
     "EntitySetRow",
     "EventRow",

@@ -39,6 +39,19 @@ class ViewDocumentRow(Base):
     document_id: Mapped[UUID] = mapped_column(ForeignKey("documents.id", ondelete="CASCADE"), index=True)
 
 
+class DismissalRow(Base):
+    """That a document of a view is not fresh is known to a person, and no trouble: good for the state it was in."""
+
+    __tablename__ = "dismissals"
+
+    view_id: Mapped[int] = mapped_column(BIG, ForeignKey("views.id", ondelete="CASCADE"), primary_key=True)
+    uri: Mapped[str] = mapped_column(primary_key=True)
+    stamp: Mapped[str]  # names that state (workers.fresh.standing): another one is told anew
+    note: Mapped[Said]
+    made_by: Mapped[Said]
+    made_at: Mapped[datetime]
+
+
 class ViewRefreshRow(Base):
     """A job that is a refresh of a view. A job may be the refresh of several."""
 

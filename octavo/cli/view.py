@@ -1,7 +1,8 @@
-"""`octavo view add`, `list`, `show`, `remove`: pipelines kept fresh over a selection of documents."""
+"""`octavo view add`, `list`, `show`, `dismiss`, `remove`: pipelines kept fresh over a selection of documents."""
 
 from __future__ import annotations
 
+import getpass
 import os
 import re
 from pathlib import Path
@@ -15,6 +16,7 @@ from pipeline.ops.values import Json
 from pipeline.spec import builtin_names
 from workers.clock import now_ms
 from workers.fresh.sources import DOCUMENT, selector
+from workers.fresh.standing import dismiss, view_row
 from workers.fresh.sweep import views_named
 from workers.outputs.job import find_output, view
 from workers.outputs.present import present
@@ -141,6 +143,34 @@ def _output(runtime: Runtime, name: str, citations: int) -> dict[str, Json]:
     with runtime.database.read() as rows:
         context = load_context(runtime.database, runtime.ops, find_output(rows, name).id, to_read=True)
         return present(view(rows, context, citations=citations))
+
+
+@view_app.command("dismiss")
+def dismiss_command(
+    name: ViewArg,
+    note: Annotated[str, typer.Option("--note", help="Why it is no trouble.")] = "",
+    document: Annotated[
+        list[str] | None, typer.Option("--document", "-d", help="Of this document (its URI); may be repeated.")
+    ] = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Take all dismissals of the view back.")] = False,
+    as_json: options.AsJson = False,
+    state: options.State = None,
+) -> None:
+    """Staleness that is no trouble: not told again until anything more changes. A sweep renews it all the same."""
+    if not undo and not note.strip():
+        raise UsageError("A note is needed", hint='such as --note "only a typo"')
+    with options.runtime(state) as runtime:
+        (found,) = views_named(runtime, [name])
+        documents = [] if undo else view_row(runtime, found)["documents"]
+        with runtime.database.write() as rows:
+            if undo:
+                count = rows.views.revive(found.id)
+            else:
+                count = dismiss(rows, found, documents, note=note, by=getpass.getuser(), uris=document or [])
+    if as_json:
+        console.print_json({"view": name, "dismissed": 0 if undo else count, "revived": count if undo else 0})
+    else:
+        console.note(f"{count} documents of {name} {'are told as they stand again' if undo else 'are dismissed'}")
 
 
 @view_app.command("remove")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from uuid import UUID
 
-from db.database import Repositories
+from db.database import Database, Repositories
 from db.values import Schedule, View
 from pipeline.errors import NotFoundError, OctavoError, UsageError
 from pipeline.ops.values import Json
@@ -18,6 +19,7 @@ from pipeline.settings import Settings
 from pipeline.spec import PipelineSpec
 from workers.clock import now_ms
 from workers.faces.jobs import standing
+from workers.fresh import standing as standing_of
 from workers.fresh.sources import DOCUMENT
 from workers.fresh.standing import STATES, view_row
 from workers.fresh.sweep import Swept, sweep
@@ -28,8 +30,9 @@ WAIT_S = 0.12  # a page waits so long for a view to be looked at, then shows wha
 GOOD_S = 5.0  # what was seen is good for so long, or for so many times as long as the look took
 GOOD_SHARE = 20
 KEPT = 50
+DISMISS_WAIT_S = 10.0  # what is dismissed must have been looked at
 MOST_OVER = 500  # views over the documents of one page that are asked where they stand
-WORST = ("fresh", "new", "withdrawn", "missing", "stale")
+WORST = ("fresh", "dismissed", "new", "withdrawn", "missing", "stale")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +48,8 @@ class Stood:
     @cached_property
     def states(self) -> dict[str, str]:
         """The state of each document by its URI."""
-        return {row["uri"]: str(row["state"]) for row in self.row["documents"]} if self.row else {}
+        documents = self.row["documents"] if self.row else []
+        return {row["uri"]: "dismissed" if row["dismissed"] else str(row["state"]) for row in documents}
 
     def is_good(self, stamp: tuple[Json, ...]) -> bool:
         """Is it still what would be seen, as far as one need ask?"""
@@ -94,6 +98,11 @@ class Standings:
             self._kept[view.id] = found
             while len(self._kept) > KEPT:
                 self._kept.pop(next(iter(self._kept)))
+
+    def forget(self, view_id: int) -> None:
+        """Look anew when it is asked for next."""
+        with self._turn:
+            self._kept.pop(view_id, None)
 
     def close(self) -> None:
         """End; a look that is under way is waited for."""
@@ -153,8 +162,16 @@ def _summed(seen: Stood | None) -> dict[str, Json] | None:
     if seen is None or seen.row is None:
         return None
     row = seen.row
-    names = ("state", *STATES, "holes", "lost", "why")
-    return {name: row[name] for name in names} | {"documents": len(row["documents"]), "as_of_ms": seen.at_ms}
+    names = ("state", *STATES, "holes", "lost", "dismissed", "why")
+    causes = Counter(str(why) for document in row["documents"] for why in document["why"])
+    counted = {"documents": len(row["documents"]), "causes": dict(causes), "as_of_ms": seen.at_ms}
+    return {name: row[name] for name in names} | counted | {"attention": _attention(row)}
+
+
+def _attention(row: dict[str, Json]) -> bool:
+    """Is something not fresh that nobody has dismissed?"""
+    away = len(row["documents"]) - int(row["fresh"])
+    return row["state"] != "fresh" and (row["served"] is None or away > int(row["dismissed"]) or not away)
 
 
 def add_view(
@@ -178,6 +195,22 @@ def add_view(
     made = get_view(rows, name)
     rows.views.schedule(made.id, every_s, now_ms())
     return made
+
+
+def dismiss(database: Database, standings: Standings, name: str, *, note: str, by: str, uris: Sequence[str]) -> bool:
+    """Dismiss the staleness of documents of a view as it was last looked at; False: it was not yet.
+
+    Raises NotFoundError.
+    """
+    with database.read() as rows:
+        found = get_view(rows, name)
+    stood = standings.of(found, wait_s=DISMISS_WAIT_S)
+    if stood is None or stood.row is None:
+        return False
+    with database.write() as rows:
+        standing_of.dismiss(rows, found, stood.row["documents"], note=note, by=by, uris=uris)
+    standings.forget(found.id)
+    return True
 
 
 def swept(runtime: Runtime, name: str) -> dict[str, Json]:

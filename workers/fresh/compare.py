@@ -9,6 +9,7 @@ from uuid import UUID
 
 from db.database import Database, Repositories
 from db.values import Job, Revision
+from pipeline import canonical
 from pipeline.ops.registry import Registry
 from pipeline.ops.values import Json
 from workers.ingest.ingest import Ingested
@@ -92,6 +93,11 @@ def entity_causes(database: Database, ops: Registry, was: Served | None) -> list
     with database.read() as rows:
         anew = any(chosen_anew(rows, context, plan) for plan in context.plans if plan.entities is not None)
     return [Why.ENTITIES] if anew else []
+
+
+def steps_digest(steps: Sequence[Mapping[str, Json]]) -> str:
+    """Names what of resolved steps can change their outputs."""
+    return canonical.digest([[_field(step, name) for name in _FIELDS] for step in steps]).hex()[:16]
 
 
 def step_causes(before: Sequence[Mapping[str, Json]], now: Sequence[Mapping[str, Json]]) -> list[Why]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from uuid import UUID
 
 from db.database import Repositories
-from db.values import Document, Job, Standing, View
-from pipeline.errors import OctavoError
+from db.values import Dismissal, Document, Job, Standing, View
+from pipeline import canonical
+from pipeline.errors import NotFoundError, OctavoError
 from pipeline.ops.values import Json
 from pipeline.states import TaskState
-from workers.fresh.compare import Served, Why, document_causes, entity_causes, served, step_causes
+from workers.fresh.compare import Served, Why, document_causes, entity_causes, served, step_causes, steps_digest
 from workers.fresh.sources import DOCUMENT, look
 from workers.fresh.sweep import asked, tokenizer_of
 from workers.ingest.ingest import Ingested, Outcome, reading_options, stands
@@ -58,8 +60,11 @@ def view_row(runtime: Runtime, view: View) -> dict[str, Json]:
         job = _refresh(rows, view)
         standing = progress(rows, job) if job else None
         nodes = rows.views.missing(view.id)
+        dismissed = rows.views.dismissals(view.id)
+    _tell_dismissed(documents, dismissed)
     counts = Counter(str(row["state"]) for row in documents)
     fresh = set(counts) <= {"fresh"} and not nodes
+    known = sum(1 for row in documents if row["dismissed"])
     return {
         "view": view.name,
         "pipeline": view.pipeline,
@@ -68,6 +73,7 @@ def view_row(runtime: Runtime, view: View) -> dict[str, Json]:
         **{name: counts[name] for name in STATES},
         "holes": sum(int(row["holes"]) for row in documents),
         "lost": nodes,
+        "dismissed": known,
         "why": sorted({why for row in documents for why in row["why"]}, key=list(Why).index),
         "refresh": view.refresh,
         "served": str(view.served_job_id) if view.served_job_id else None,
@@ -105,8 +111,53 @@ def _documents(runtime: Runtime, view: View, wanted: _Wanted) -> list[dict[str, 
         row |= {"holes": holes[document.id], "lost": lost[document.id]}
         if lost[document.id] and row["state"] == "fresh":
             row |= {"state": "stale", "why": [Why.RESULTS]}
-    new = [item for item in sources.files if item.uri not in set(uris)]
-    return found + [_row(item.name, item.uri) | {"state": "new", "holes": 0, "lost": 0} for item in new]
+    known = set(uris)
+    new = [item for item in sources.files if item.uri not in known]
+    every = found + [_row(item.name, item.uri) | {"state": "new", "holes": 0, "lost": 0} for item in new]
+    made_of = [steps_digest(wanted.steps) if wanted.steps else None, wanted.policy]
+    return [row | {"stamp": _stamp(row, made_of)} for row in every]
+
+
+def _stamp(row: dict[str, Json], made_of: Json) -> str | None:
+    """Names the state that a document is in which is not fresh: the next edit or prompt gives it another."""
+    if row["state"] == "fresh":
+        return None
+    path = path_of(row["uri"])
+    try:
+        found = path.stat() if path else None
+    except OSError:
+        found = None
+    at = [found.st_size, found.st_mtime_ns] if found else None
+    named = [row[name] for name in ("uri", "state", "revision", "served", "lost")]
+    return canonical.digest([*named, [str(why) for why in row["why"]], at, made_of]).hex()[:16]
+
+
+def _tell_dismissed(documents: Sequence[dict[str, Json]], dismissed: Mapping[str, Dismissal]) -> None:
+    """Add to each document who dismissed the very state it is in."""
+    for row in documents:
+        found = dismissed.get(row["uri"])
+        holds = found is not None and found.stamp == row["stamp"]
+        row["dismissed"] = (
+            {"note": found.note, "by": found.made_by, "at": found.made_at.isoformat(timespec="seconds")}
+            if found and holds
+            else None
+        )
+
+
+def dismiss(
+    rows: Repositories, view: View, documents: Sequence[dict[str, Json]], *, note: str, by: str, uris: Sequence[str]
+) -> int:
+    """Note that a person knows that documents of a view are not fresh (no `uris`: all that are not); gives how many.
+
+    They are told as stale again when anything more changes; a sweep renews them all the same. Raises NotFoundError.
+    """
+    missing = set(uris) - {str(row["uri"]) for row in documents}
+    if missing:
+        raise NotFoundError(f"View {view.name} has no document {min(missing)}", hint="name its URI, as status shows it")
+    chosen = [row for row in documents if row["stamp"] and (not uris or row["uri"] in uris)]
+    now = datetime.now(UTC)
+    rows.views.dismiss(view.id, [Dismissal(row["uri"], row["stamp"], note, by, now) for row in chosen])
+    return len(chosen)
 
 
 def _row(title: str, uri: str) -> dict[str, Json]:

@@ -69,11 +69,11 @@ def get_view(view: Name, web: Parts, _: Reader) -> dict[str, Json]:
     return view_of(web, view)
 
 
-def view_of(web: Web, name: str) -> dict[str, Json]:
+def view_of(web: Web, name: str, *, wait_s: float = views.WAIT_S) -> dict[str, Json]:
     """A view with where it stands, looked at of late. Raises NotFoundError."""
     with web.runtime.database.read() as rows:
         found = views.get_view(rows, name)
-        stood = web.standings.of(found)
+        stood = web.standings.of(found, wait_s=wait_s)
         return views.view_lines(rows, [found], web.runtime.settings, [stood])[0]
 
 
@@ -87,14 +87,19 @@ def list_view_documents(
     key = key_of(request, cursor)
     items = document_rows(web, view, after=key[0] if key else -1, limit=limit + 1, wait_s=FIRST_LOOK_S)
     if items is None:
-        raise ProblemError(
-            HTTPStatus.SERVICE_UNAVAILABLE,
-            "being-looked-at",
-            "The view is being looked at for the first time",
-            hint="ask again in a moment",
-            headers={"Retry-After": "2"},
-        )
+        raise not_looked_at()
     return page_of(request, response, items, limit, [items[limit - 1]["item"]] if len(items) > limit else None)
+
+
+def not_looked_at() -> ProblemError:
+    """What is said while a view is looked at for the first time."""
+    return ProblemError(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "being-looked-at",
+        "The view is being looked at for the first time",
+        hint="ask again in a moment",
+        headers={"Retry-After": "2"},
+    )
 
 
 def document_rows(
@@ -131,6 +136,33 @@ def plan_view(response: Response, view: Name, web: Parts, _: Runner) -> Json:
         made = operation(rows, "plan", {"view": view})
     web.hands.wake()
     return operation_response(web, response, made)
+
+
+@router.post("/views/{view}/dismissals", operation_id="dismissStaleness", response_model=shapes.View)
+def dismiss_staleness(view: Name, body: shapes.Dismiss, web: Parts, caller: Runner) -> dict[str, Json]:
+    """Note that documents of a view are not fresh and that it is no trouble. A sweep renews them all the same."""
+    dismiss(web, view, note=body.note, by=caller.name, uris=body.uris)
+    return view_of(web, view, wait_s=FIRST_LOOK_S)
+
+
+def dismiss(web: Web, name: str, *, note: str, by: str, uris: list[str]) -> None:
+    """Dismiss staleness. Raises NotFoundError, ProblemError (503) while the view is looked at for the first time."""
+    if not views.dismiss(web.runtime.database, web.standings, name, note=note, by=by, uris=uris):
+        raise not_looked_at()
+
+
+@router.delete("/views/{view}/dismissals", operation_id="undoDismissals", status_code=204)
+def undo_dismissals(view: Name, web: Parts, _: Runner) -> None:
+    """Take back all that was dismissed of a view."""
+    revive(web, view)
+
+
+def revive(web: Web, name: str) -> None:
+    """Take dismissals back. Raises NotFoundError."""
+    with web.runtime.database.write() as rows:
+        found = views.get_view(rows, name)
+        rows.views.revive(found.id)
+    web.standings.forget(found.id)
 
 
 @router.delete("/views/{view}", operation_id="removeView", status_code=204)

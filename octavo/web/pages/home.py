@@ -38,6 +38,6 @@ def home(request: Request, web: Parts, _: Sees) -> Response:
             "operations": rows.web.operations(limit=5, states=("waiting", "running")),
         }
     views = view_rows(web, limit=VIEWS)
-    stale = sum(1 for view in views if view["standing"] is None or view["standing"]["state"] != "fresh")
+    stale = sum(1 for view in views if view["standing"] is None or view["standing"]["attention"])
     values |= {"stale_views": stale}
     return render(request, "home.html", values | {"workers": worker_rows(web), "distributed": web.distributed})

@@ -6,13 +6,14 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Query, Request
+from pydantic import Field
 from starlette.responses import RedirectResponse, Response
 
 from octavo.web.access import Parts
 from octavo.web.api.jobs import operation
 from octavo.web.api.paging import key_of
 from octavo.web.api.shapes import VIEW_NAME
-from octavo.web.api.views import Name, document_rows, view_of, view_rows
+from octavo.web.api.views import Name, dismiss, document_rows, revive, view_of, view_rows
 from octavo.web.pages.asked import Acts, Sees
 from octavo.web.pages.render import render
 from octavo.web.problems import of_status
@@ -85,6 +86,26 @@ def _begun(web: Web, what: str, view: str) -> Response:
         made = operation(rows, what, {"view": view})
     web.hands.wake()
     return RedirectResponse(f"/operations/{made}", 303)
+
+
+@router.post("/views/{view}/dismiss")
+def dismiss_staleness(
+    view: Name,
+    web: Parts,
+    caller: Acts,
+    note: Annotated[str, Form(min_length=1, max_length=1000)],
+    uri: Annotated[list[Annotated[str, Field(max_length=4000)]] | None, Form()] = None,
+) -> Response:
+    """Dismiss the staleness of a document, or of all."""
+    dismiss(web, view, note=note, by=caller.name, uris=uri or [])
+    return RedirectResponse(f"/views/{view}", 303)
+
+
+@router.post("/views/{view}/revive")
+def undo_dismissals(view: Name, web: Parts, _: Acts) -> Response:
+    """Take all dismissals of a view back."""
+    revive(web, view)
+    return RedirectResponse(f"/views/{view}", 303)
 
 
 @router.post("/views/{view}/remove")

@@ -29,6 +29,7 @@ SIGNS: Final = {
     "queued": ("·", "sent or waiting for an equal chunk"),
     "fresh": ("✓", "fresh"),
     "stale": ("◷", "stale"),
+    "dismissed": ("◍", "stale, dismissed"),
     "missing": ("◌", "not made yet"),
     "withdrawn": ("–", "withdrawn"),
     "new": ("·", "new"),

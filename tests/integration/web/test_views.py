@@ -202,3 +202,66 @@ def test_what_a_job_or_a_refresh_would_cost_is_counted_and_shown(site: Site) -> 
     assert site.walk("/v1/jobs") == []
     problem(client.post("/v1/views/none/plan"), 404)
     problem(client.post("/v1/plan", json={"pipeline": "../x", "documents": [document]}), 422)
+
+
+def shown(site: Site, name: str) -> Any:
+    """The document of a view with one, looked at anew."""
+    looked(site, name)
+    (row,) = site.walk(f"/v1/views/{name}/documents")
+    return row
+
+
+def test_staleness_is_dismissed_with_a_note_until_anything_more_changes(either_site: Site) -> None:
+    site = either_site
+    book = site.lab.book(write_novel(3), "one.txt")
+    site.lab.ingest(book)
+    (document,) = documents_of(site)
+    add(site, "names", document)
+    sweep(site, "names")
+    row = shown(site, "names")
+    assert (row["stamp"], row["dismissed"]) == (None, None)
+    client, browser, path = site.client("run"), site.browser(), "/v1/views/names/dismissals"
+    book.write_text(write_novel(4), encoding="utf-8")
+    site.web.standings._kept.clear()
+    assert looked(site, "names")["standing"]["attention"] is True
+    assert site.walk("/v1/documents")[0]["freshness"] == "stale"
+    made = client.post(path, json={"note": "only a typo"})
+    assert (made.status_code, made.json()["standing"]["dismissed"]) == (200, 1)
+    now = looked(site, "names")["standing"]
+    assert (now["state"], now["stale"], now["attention"], now["causes"]) == ("stale", 1, False, {"source": 1})
+    row = shown(site, "names")
+    assert (row["dismissed"]["note"], row["dismissed"]["by"]) == ("only a typo", "run")
+    assert site.walk("/v1/documents")[0]["freshness"] == "dismissed"
+    assert "only a typo" in browser.get("/views/names").text
+    assert "stale, dismissed" in browser.get("/documents").text
+    assert 'href="/views">0</a>' in browser.get("/").text
+    book.write_text(write_novel(5), encoding="utf-8")
+    site.web.standings._kept.clear()
+    assert shown(site, "names")["dismissed"] is None
+    assert looked(site, "names")["standing"]["attention"] is True
+    assert 'href="/views">1</a>' in browser.get("/").text
+    assert browser.post("/views/names/dismiss", data={"note": "later", "uri": row["uri"]}).status_code == 303
+    assert shown(site, "names")["dismissed"]["note"] == "later"
+    assert client.delete(path).status_code == 204
+    assert shown(site, "names")["dismissed"] is None
+    assert client.post(path, json={"note": "still", "uris": [row["uri"]]}).status_code == 200
+    assert browser.post("/views/names/revive").status_code == 303
+    assert shown(site, "names")["dismissed"] is None
+    sweep(site, "names")
+    assert looked(site, "names")["standing"]["state"] == "fresh"
+
+
+def test_a_dismissal_that_is_wrong_is_refused(site: Site) -> None:
+    site.lab.ingest(site.lab.book(write_novel(2)))
+    add(site, "names", *documents_of(site))
+    looked(site, "names")
+    client, path = site.client("run"), "/v1/views/names/dismissals"
+    problem(client.post(path, json={"note": ""}), 422)
+    problem(client.post(path, json={}), 422)
+    assert (
+        "no document file:///none"
+        in problem(client.post(path, json={"note": "x", "uris": ["file:///none"]}), 404)["detail"]
+    )
+    problem(site.client("read").post(path, json={"note": "x"}), 403)
+    problem(client.post("/v1/views/none/dismissals", json={"note": "x"}), 404)
+    problem(client.delete("/v1/views/none/dismissals"), 404)

@@ -47,7 +47,7 @@ from octavo.web.api.shapes.jobs import (
 )
 from octavo.web.api.shapes.system import MakeToken, NewToken, Operation, Token, Usage, Worker
 from octavo.web.api.shapes.tasks import Attempt, ChunkTask, Place, Task, TaskDetail
-from octavo.web.api.shapes.views import VIEW_NAME, NewView, View, ViewDocument, ViewStanding
+from octavo.web.api.shapes.views import VIEW_NAME, Dismiss, NewView, View, ViewDocument, ViewStanding
 
 __all__ = [
     "BIGGEST",
@@ -62,6 +62,7 @@ __all__ = [
     "ChunkTask",
     "Decide",
     "Decision",
+    "Dismiss",
     "Document",
     "Entity",
     "FoldChild",

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from octavo.web.api.shapes.base import BIGGEST, Given, JobWord
 
-Freshness = Literal["fresh", "stale", "missing", "withdrawn", "new"]
+Freshness = Literal["fresh", "dismissed", "stale", "missing", "withdrawn", "new"]
 
 
 class LatestJob(BaseModel):

@@ -25,7 +25,10 @@ class ViewStanding(BaseModel):
     new: int
     holes: int
     lost: int = Field(description="Results that are gone from the memo.")
+    dismissed: int = Field(description="Of those not fresh, how many a person has dismissed as they are.")
+    attention: bool = Field(description="Is something not fresh that nobody has dismissed?")
     why: list[str]
+    causes: dict[str, int] = Field(description="How many documents each cause made stale.")
     as_of_ms: int
 
 
@@ -47,6 +50,14 @@ class View(BaseModel):
     standing: ViewStanding | None = Field(description="None while it is looked at for the first time: ask again.")
 
 
+class Dismissed(BaseModel):
+    """Who knows that a document is not fresh, and says that it is no trouble."""
+
+    note: str
+    by: str
+    at: datetime
+
+
 class ViewDocument(BaseModel):
     """A document of a view."""
 
@@ -60,6 +71,17 @@ class ViewDocument(BaseModel):
     chunks: int
     holes: int
     lost: int
+    stamp: str | None = Field(description="Names the state that it is in, where that is not fresh.")
+    dismissed: Dismissed | None
+
+
+class Dismiss(Given):
+    """Dismiss the staleness of a view's documents as they stand now: any change more, and they are told anew."""
+
+    note: Annotated[str, Field(min_length=1, max_length=1000)] = Field(examples=["only a typo: the next sweep will do"])
+    uris: Annotated[list[Annotated[str, Field(max_length=4000)]], Field(max_length=500)] = Field(
+        default=[], description="Of these documents; of none named: of all that are not fresh."
+    )
 
 
 class NewView(Given):
