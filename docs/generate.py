@@ -120,6 +120,7 @@ RETENTION = {
     "jobs_days": "Jobs that ended within so many days are kept too.",
     "revisions": "Revisions of each document that are kept, newest first; those of kept jobs stay too.",
     "refreshes": "Refreshes of a view whose former results stay reachable.",
+    "calls_days": "What calls outside jobs used (questions, tests, probes) is in `octavo usage` for so many days.",
 }
 GRAIN = {
     "name": "What the grain is called.",

@@ -338,6 +338,7 @@ class Collected(Shape):
     result_bytes: int
     kept_results: int
     unreached: int
+    calls: int
 
 
 class Dismissed(Shape):

@@ -113,6 +113,7 @@ class RetentionSpec(BaseModel):
     jobs_days: Annotated[float, Field(ge=0)] = 0
     revisions: Annotated[int, Field(ge=1)] = 100
     refreshes: Annotated[int, Field(ge=0)] = 100
+    calls_days: Annotated[float, Field(ge=0)] = 365  # what calls outside jobs (questions, tests, probes) used
 
 
 class Settings(BaseModel):

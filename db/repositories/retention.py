@@ -21,6 +21,7 @@ from db.tables import (
     ChunkingRow,
     ChunkRow,
     ContentRow,
+    DirectCallRow,
     JobDocumentRow,
     JobRow,
     PageRow,
@@ -108,6 +109,17 @@ class RetentionRepository:
         query = select(func.count()).select_from(ViewNodeRow)
         query = query.where(ViewNodeRow.view_id == view_id, ViewNodeRow.until <= before)
         return self._connection.execute(query).scalar_one()
+
+    # Calls outside jobs
+
+    def old_calls(self, before_ms: int) -> int:
+        """How many calls outside jobs ended before a time."""
+        query = select(func.count()).select_from(DirectCallRow).where(DirectCallRow.ended_ms < before_ms)
+        return int(self._connection.execute(query).scalar_one())
+
+    def drop_calls(self, before_ms: int) -> int:
+        """Delete what calls outside jobs used that ended before a time; gives how many."""
+        return self._connection.execute(delete(DirectCallRow).where(DirectCallRow.ended_ms < before_ms)).rowcount
 
     # Revisions and pages
 

@@ -37,6 +37,7 @@ def _tell(found: dict[str, Json]) -> None:
         f"{found['revisions']} revisions with {found['pages']} pages and {found['chunks']} chunks",
         f"{found['nodes']} former nodes of views",
         f"{found['results']} results ({found['result_bytes']} bytes)",
+        f"what {found['calls']} calls outside jobs used",
     ]
     console.out().print(f"{verb}: {', '.join(parts)}")
     console.out().print(

@@ -259,3 +259,18 @@ def test_a_book_that_is_edited_a_thousand_times(sqlite_lab: Laboratory, novel: N
     first, early, last = _edit_often(sqlite_lab, novel, 1000, 200)
     assert last - first < 12 * max(1, early - first), "the later edits cost no more than the first ones"
     assert (last - first) / 1000 < first / 60, "an edit costs about what its chunk and its folds do"
+
+
+def test_what_calls_outside_jobs_used_is_forgotten_after_its_days(lab: Laboratory) -> None:
+    now_ms, day = int(datetime.now(UTC).timestamp() * 1000), 86_400_000
+    with lab.database.write() as rows:
+        for days in (1, 5, 400):
+            rows.usage.add_direct(
+                kind="ask", model="m", document_id=None, calls=days, tokens_in=1, tokens_out=1, cost_micros=1,
+                error_code=None, ended_ms=now_ms - days * day,
+            )  # fmt: skip
+    assert collectable(lab.database, RetentionSpec()).calls == 1
+    assert collect(lab.database, RetentionSpec(calls_days=3))["calls"] == 2
+    with lab.database.read() as rows:
+        assert [item.calls for item in rows.usage.direct()] == [1]
+    assert collect(lab.database, RetentionSpec(calls_days=3))["calls"] == 0

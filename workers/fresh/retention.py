@@ -37,6 +37,7 @@ class Plan:
     result_bytes: int
     kept_results: int  # all that stay
     unreached: int  # of those, how many only the policy keeps
+    calls: int  # outside jobs, that `octavo usage` counts no more
 
     def row(self) -> dict[str, Json]:
         """As JSON (docs/outputs.md, `Collected`)."""
@@ -51,6 +52,7 @@ class Plan:
             "result_bytes": self.result_bytes,
             "kept_results": self.kept_results,
             "unreached": self.unreached,
+            "calls": self.calls,
         }
 
 
@@ -82,7 +84,13 @@ def collectable(database: Database, policy: RetentionSpec) -> Plan:
             result_bytes=sum(item.size for item in going),
             kept_results=total - len(going),
             unreached=len(unreached) - len(going),
+            calls=rows.retention.old_calls(_old_ms(policy)),
         )
+
+
+def _old_ms(policy: RetentionSpec) -> int:
+    """Before when a call outside jobs is forgotten."""
+    return int((time.time() - policy.calls_days * DAY_S) * 1000)
 
 
 def _reached_by_revisions(rows: Repositories, jobs: Collection[UUID], pages: Collection[int]) -> set[bytes]:
@@ -150,6 +158,7 @@ def collect(database: Database, policy: RetentionSpec) -> dict[str, Json]:
     plan = collectable(database, policy)
     jobs = trim_jobs(database, plan.jobs)
     with database.write() as rows:
+        calls = rows.retention.drop_calls(_old_ms(policy))
         nodes = sum(rows.retention.trim_tree(view.id, _before(view, policy)) for view in rows.views.all())
     revisions = 0
     for revision_id in plan.revisions:
@@ -168,6 +177,7 @@ def collect(database: Database, policy: RetentionSpec) -> dict[str, Json]:
         "chunks": chunks,
         "texts": texts,
         "results": results,
+        "calls": calls,
     }
 
 
