@@ -80,6 +80,16 @@ class HoleGroup:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Beside:
+    """What jobs paid for in vain, and what the memo saved them. Money is in millionths of the profile's currency."""
+
+    failed_calls: int = 0
+    failed_micros: int = 0
+    saved_calls: int = 0
+    saved_micros: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Usage:
     """What jobs of one pipeline that began on one day spent."""
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Row, Select, and_, func, or_, select
 from sqlalchemy.engine import Connection
 
-from db.listed import DocumentLine, JobLine, Usage
+from db.listed import Beside, DocumentLine, JobLine, Usage
 from db.repositories.documents import REVISION, as_revision
 from db.tables import (
+    AttemptRow,
     ChunkingRow,
     DocumentRow,
     JobDocumentRow,
     JobRow,
     PageRow,
     PipelineRow,
+    ResultRow,
     RevisionPagesRow,
     RevisionRow,
     SectionRow,
@@ -28,7 +30,7 @@ from db.tables import (
 )
 from db.values import Revision
 from pipeline.ops.values import Json
-from pipeline.states import JobState
+from pipeline.states import JobState, Outcome, TaskState
 
 
 class ListRepository:
@@ -324,6 +326,50 @@ class ListRepository:
             query = query.where(or_(day < last, and_(day == last, PipelineRow.name < after[1])))
         return [_usage(row) for row in self._connection.execute(query)]
 
+    def beside_paid(self, low: date, high: date) -> dict[tuple[date, str], Beside]:
+        """What tries that failed were billed, and what the memo saved, of jobs that began on a day from `low` to
+        `high`, by day and pipeline. Looks at all their tasks and tries: seconds where these are millions."""
+        billed = AttemptRow.tokens_in + AttemptRow.tokens_out + AttemptRow.cost_micros > 0
+        failed = (
+            self._by_day(AttemptRow.cost_micros, low, high)
+            .join(AttemptRow, AttemptRow.task_id == TaskRow.id)
+            .where(AttemptRow.outcome != Outcome.DONE, billed)
+        )
+        saved = (
+            self._by_day(ResultRow.cost_micros, low, high)
+            .join(ResultRow, ResultRow.key == TaskRow.key)
+            .where(TaskRow.state == TaskState.DONE, TaskRow.hit.is_(True))
+        )
+        wasted, spared = (
+            {(_date(row[0]), str(row[1])): (int(row[2]), int(row[3])) for row in self._connection.execute(query)}
+            for query in (failed, saved)
+        )
+        found = {}
+        for key in wasted.keys() | spared.keys():
+            (tries, lost), (calls, kept) = wasted.get(key, (0, 0)), spared.get(key, (0, 0))
+            found[key] = Beside(failed_calls=tries, failed_micros=lost, saved_calls=calls, saved_micros=kept)
+        return found
+
+    @staticmethod
+    def _by_day(cost: Any, low: date, high: date) -> Select[Any]:
+        """(day, pipeline, how many, cost) over the tasks of jobs that ask a model."""
+        day: Any = func.date(JobRow.created_at)
+        begin = datetime.combine(low, time(), UTC)
+        end = datetime.combine(high + timedelta(days=1), time(), UTC)
+        return (
+            select(day, PipelineRow.name, func.count(), func.coalesce(func.sum(cost), 0))
+            .select_from(JobRow)
+            .join(PipelineRow, PipelineRow.id == JobRow.pipeline_id)
+            .join(StepRow, StepRow.job_id == JobRow.id)
+            .join(TaskRow, TaskRow.step_id == StepRow.id)
+            .where(JobRow.created_at >= begin, JobRow.created_at < end)
+            .group_by(day, PipelineRow.name)
+        )
+
+
+def _date(value: Any) -> date:
+    return date.fromisoformat(value) if isinstance(value, str) else value
+
 
 def _job_line(row: Row[Any]) -> JobLine:
     values = dict(row._mapping)
@@ -335,4 +381,4 @@ def _usage(row: Row[Any]) -> Usage:
     day = values.pop("day")
     pipeline = values.pop("pipeline")
     counts = {name: int(value) for name, value in values.items()}
-    return Usage(day=date.fromisoformat(day) if isinstance(day, str) else day, pipeline=pipeline, **counts)
+    return Usage(day=_date(day), pipeline=pipeline, **counts)

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from octavo.web.cursors import Cursors
 from octavo.web.limits import RateLimit
 from workers.faces.books import Shapes
+from workers.faces.costs import Costs
 from workers.faces.hands import Hands
 from workers.faces.hub import Hub
 from workers.faces.results import Outputs
@@ -57,6 +58,7 @@ class Web:
     hub: Hub
     outputs: Outputs
     standings: Standings
+    costs: Costs
     cursors: Cursors
     hosts: frozenset[str]
     cookie: str
@@ -91,6 +93,7 @@ class Web:
         self.hub.close()
         self.hands.close()
         self.standings.close()
+        self.costs.close()
 
 
 def make_web(
@@ -106,6 +109,7 @@ def make_web(
         hub=Hub(runtime, hands),
         outputs=Outputs(database, runtime.ops),
         standings=Standings(runtime),
+        costs=Costs(database),
         cursors=Cursors(secret),
         hosts=hosts | {"127.0.0.1", "localhost", "[::1]"},
         cookie=f"octavo_{port}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import date
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -9,6 +10,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Request, Response
 
+from db.listed import Beside
 from octavo.web.access import Admin, Parts, Reader, caller_of
 from octavo.web.api import shapes
 from octavo.web.api.jobs import operation_response
@@ -88,11 +90,20 @@ def list_usage(
 ) -> dict[str, Json]:
     """What was spent, by the day on which jobs began and by pipeline, newest first."""
     key = key_of(request, cursor)
-    with web.runtime.database.read() as rows:
-        found = rows.lists.usage(limit=limit + 1, after=(date.fromisoformat(key[0]), key[1]) if key else None)
-    items = [{name: getattr(item, name) for name in shapes.Usage.model_fields} for item in found]
-    last = [found[limit - 1].day.isoformat(), found[limit - 1].pipeline] if len(found) > limit else None
+    items = usage_rows(web, limit=limit + 1, after=(date.fromisoformat(key[0]), key[1]) if key else None)
+    last = [items[limit - 1]["day"].isoformat(), items[limit - 1]["pipeline"]] if len(items) > limit else None
     return page_of(request, response, items, limit, last)
+
+
+def usage_rows(web: Web, *, limit: int, after: tuple[date, str] | None) -> list[dict[str, Any]]:
+    """What was spent, what of it in vain, and what the memo saved."""
+    with web.runtime.database.read() as rows:
+        found = [asdict(item) for item in rows.lists.usage(limit=limit, after=after)]
+    sums = web.costs.of(found[-1]["day"], found[0]["day"]) if found else {}
+    unknown = dict.fromkeys(Beside.__dataclass_fields__)
+    return [
+        row | (unknown if sums is None else asdict(sums.get((row["day"], row["pipeline"]), Beside()))) for row in found
+    ]
 
 
 @router.get("/workers", operation_id="listWorkers", response_model=shapes.Page[shapes.Worker], tags=["workers"])

@@ -14,7 +14,7 @@ from octavo.web.access import Parts, caller_of
 from octavo.web.api.jobs import rows_of
 from octavo.web.api.paging import key_of
 from octavo.web.api.shapes import ScopeWord
-from octavo.web.api.system import worker_rows
+from octavo.web.api.system import usage_rows, worker_rows
 from octavo.web.pages.asked import Rules, Sees
 from octavo.web.pages.render import render
 from octavo.web.state import Web
@@ -30,10 +30,9 @@ def cost(
 ) -> Response:
     """What was spent, day by day."""
     key = key_of(request, cursor)
-    with web.runtime.database.read() as rows:
-        found = rows.lists.usage(limit=PAGE + 1, after=(date.fromisoformat(key[0]), key[1]) if key else None)
+    found = usage_rows(web, limit=PAGE + 1, after=(date.fromisoformat(key[0]), key[1]) if key else None)
     last = found[PAGE - 1] if len(found) > PAGE else None
-    onward = web.cursors.make(request, [last.day.isoformat(), last.pipeline]) if last else None
+    onward = web.cursors.make(request, [last["day"].isoformat(), last["pipeline"]]) if last else None
     return render(request, "cost.html", {"items": found[:PAGE], "onward": onward})
 
 

@@ -36,6 +36,10 @@ class Usage(BaseModel):
     tokens_out: int
     cost_micros: int
     busy_ms: int
+    failed_calls: int | None = Field(description="Tries that failed and used something; None: being added up.")
+    failed_micros: int | None = Field(description="What those cost.")
+    saved_calls: int | None = Field(description="Results that the memo knew.")
+    saved_micros: int | None = Field(description="What those would have cost.")
 
 
 class Token(BaseModel):
