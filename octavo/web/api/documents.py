@@ -44,8 +44,7 @@ def list_documents(
         found = rows.lists.documents(limit=limit + 1, after=UUID(key[0]) if key else None, **filters)
         items = document_rows(web, rows, found)
         total = rows.lists.count_documents(**filters) if count else None
-    last = [str(found[limit - 1].id)] if len(found) > limit else None
-    return page_of(request, response, items, limit, last, total=total)
+    return page_of(request, response, items, limit, "id", total=total)
 
 
 @router.get("/documents/{document}", operation_id="getDocument", response_model=shapes.Document)
@@ -85,8 +84,7 @@ def list_revisions(
         books.get_document(rows, document)
         found = rows.lists.revisions(document, limit=limit + 1, before=key[0] if key else None)
         items = books.revision_rows(rows, found)
-    last = [found[limit - 1].number] if len(found) > limit else None
-    return page_of(request, response, items, limit, last)
+    return page_of(request, response, items, limit, "revision")
 
 
 @router.get("/documents/{document}/sections", operation_id="listSections", response_model=shapes.Page[shapes.Section])
@@ -105,8 +103,7 @@ def list_sections(
     with web.runtime.database.read() as rows:
         shape = opened(web, rows, document, revision)[1]
         items = books.sections(rows, shape, after=key[0] if key else -1, limit=limit + 1)
-    last = [items[limit - 1]["ordinal"]] if len(items) > limit else None
-    return page_of(request, response, items, limit, last)
+    return page_of(request, response, items, limit, "ordinal")
 
 
 @router.get("/documents/{document}/chunks", operation_id="listChunks", response_model=shapes.Page[shapes.Chunk])
@@ -126,8 +123,7 @@ def list_chunks(
     with web.runtime.database.read() as rows:
         shape = opened(web, rows, document, revision)[1]
         items = books.chunks(rows, shape, after=key[0] if key else -1, limit=limit + 1, text=text)
-    last = [items[limit - 1]["ordinal"]] if len(items) > limit else None
-    return page_of(request, response, items, limit, last)
+    return page_of(request, response, items, limit, "ordinal")
 
 
 def opened(web: Web, rows: Repositories, document: UUID, number: int | None) -> tuple[int, books.Shape]:
@@ -181,4 +177,4 @@ def list_chunk_tasks(request: Request, response: Response, chunk: UUID, web: Par
     """What the latest 10 jobs over its document made of a chunk, the newest first."""
     with web.runtime.database.read() as rows:
         items = chunks.tasks_of(rows, web.shapes, chunk)
-    return page_of(request, response, items, len(items), None)
+    return page_of(request, response, items, len(items))

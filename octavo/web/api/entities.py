@@ -35,7 +35,7 @@ def list_entities(
     with web.runtime.database.read() as rows:
         output = entities.glossary_of(rows, web.outputs, document)
         items = output.items(0, after=key[0] if key else -1, limit=limit + 1, search=q)
-    return page_of(request, response, items, limit, [items[limit - 1]["item"]] if len(items) > limit else None)
+    return page_of(request, response, items, limit, "item")
 
 
 @router.get("/decisions", operation_id="listDecisions", response_model=shapes.Page[shapes.Decision])
@@ -53,8 +53,7 @@ def list_decisions(
     with web.runtime.database.read() as rows:
         books.get_document(rows, document)
         found = rows.decisions.page(document, limit=limit + 1, before=key[0] if key else None)
-    last = [found[limit - 1].id] if len(found) > limit else None
-    return page_of(request, response, [entities.decision_row(item) for item in found], limit, last)
+    return page_of(request, response, [entities.decision_row(item) for item in found], limit, "id", of=found)
 
 
 @router.post("/decisions", operation_id="decide", status_code=201, response_model=shapes.Decision)

@@ -43,7 +43,7 @@ def search(
     """Chunks that have the words, best first (BM25)."""
     key = key_of(request, cursor)
     found = found_hits(web, q, document or [], section, limit=limit, cursor=key[0] if key else None)
-    page = page_of(request, response, found["hits"], limit, None)
+    page = page_of(request, response, found["hits"], limit)
     if found["cursor"]:
         # Search makes its own cursor: it goes inside ours, so that it too is good for its own words and filters only.
         page["next_cursor"] = web.cursors.make(request, [found["cursor"]])
@@ -110,8 +110,7 @@ def list_traces(
     key = key_of(request, cursor)
     with web.runtime.database.read() as rows:
         found = rows.traces.latest(limit + 1, after=UUID(key[0]) if key else None, kinds=kind or ())
-    last = [str(found[limit - 1].id)] if len(found) > limit else None
-    return page_of(request, response, [trace_row(item) for item in found], limit, last)
+    return page_of(request, response, [trace_row(item) for item in found], limit, "id")
 
 
 def trace_row(item: Trace) -> dict[str, Json]:

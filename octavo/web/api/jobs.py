@@ -44,8 +44,7 @@ def list_jobs(
         found = rows.lists.jobs(limit=limit + 1, after=UUID(key[0]) if key else None, **filters)
         items = rows_of(web, rows, found)
         total = rows.lists.count_jobs(**filters) if count else None
-    last = [str(found[limit - 1].id)] if len(found) > limit else None
-    return page_of(request, response, items, limit, last, total=total)
+    return page_of(request, response, items, limit, "id", total=total)
 
 
 def rows_of(web: Web, rows: Repositories, found: list[Any]) -> list[dict[str, Json]]:
@@ -160,7 +159,7 @@ def list_job_documents(
         {"ordinal": ordinal, "document": document, "title": title, "revision": revision}
         for ordinal, document, title, _, revision in found
     ]
-    return page_of(request, response, items, limit, [items[limit - 1]["ordinal"]] if len(items) > limit else None)
+    return page_of(request, response, items, limit, "ordinal")
 
 
 @router.get("/jobs/{job}/tasks", operation_id="listTasks", response_model=shapes.Page[shapes.Task])
@@ -185,8 +184,7 @@ def list_tasks(
             ids, limit=limit + 1, after=(key[0], key[1]) if key else None, states=state or (), codes=error or ()
         )
         items = jobs.task_rows(rows, web.shapes, job, found[:limit])
-    last = [found[limit - 1].step_id, found[limit - 1].ordinal] if len(found) > limit else None
-    return page_of(request, response, [*items, *found[limit:]], limit, last)
+    return page_of(request, response, items, limit, "step_id", "ordinal", of=found)
 
 
 @router.get("/jobs/{job}/map", operation_id="getMap", response_model=shapes.ChunkMap)
@@ -205,7 +203,7 @@ def list_job_holes(request: Request, response: Response, job: UUID, web: Parts, 
     with web.runtime.database.read() as rows:
         jobs.get_job(rows, job)
         items = holes.groups(rows, job_ids=[job])
-    return page_of(request, response, items, len(items), None)
+    return page_of(request, response, items, len(items))
 
 
 @router.get("/holes", operation_id="listHoles", response_model=shapes.Page[shapes.HoleGroup], tags=["holes"])
@@ -213,7 +211,7 @@ def list_holes(request: Request, response: Response, web: Parts, _: Reader) -> d
     """The holes of all jobs that were not cancelled, grouped by job, step and error code; 200 groups at most."""
     with web.runtime.database.read() as rows:
         items = holes.groups(rows, states=("running", "paused", "holes", "failed", "done"))
-    return page_of(request, response, items, len(items), None)
+    return page_of(request, response, items, len(items))
 
 
 @router.get("/jobs/{job}/results", operation_id="listResults", response_model=shapes.Page[Any])
@@ -235,7 +233,7 @@ def list_results(
         if plan is None:
             raise of_status(404, f"The job has no map step {step!r}")
         items = output.results(plan, after=key[0] if key else -1, limit=limit + 1)
-    return page_of(request, response, items, limit, [items[limit - 1]["item"]] if len(items) > limit else None)
+    return page_of(request, response, items, limit, "item")
 
 
 @router.get("/jobs/{job}/output", operation_id="getOutput", response_model=shapes.Output)
@@ -257,5 +255,4 @@ def get_output(
         number = output.number_of(document)
         items = output.items(number, after=key[0] if key else -1, limit=limit + 1, search=q)
         head = output.head(number)
-    last = [items[limit - 1]["item"]] if len(items) > limit else None
-    return page_of(request, response, items, limit, last) | {"kind": output.kind, "head": head}
+    return page_of(request, response, items, limit, "item") | {"kind": output.kind, "head": head}

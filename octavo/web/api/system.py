@@ -34,7 +34,7 @@ def list_pipelines(
     with web.runtime.database.read() as rows:
         found = rows.lists.pipelines(limit=limit + 1, after=key[0] if key else 0)
     used = [_pipeline(name, digest, spec, builtin=False) for _, name, digest, spec in found]
-    page = page_of(request, response, used, limit, [found[limit - 1][0]] if len(found) > limit else None)
+    page = page_of(request, response, used, limit, 0, of=found)
     if key is None:
         page["items"] = [*builtin_pipelines(), *page["items"]]
     return page
@@ -73,7 +73,7 @@ def list_operations(
     with web.runtime.database.read() as rows:
         found = rows.web.operations(limit=limit + 1, after=UUID(key[0]) if key else None, states=state or ())
     items = [{name: getattr(item, name) for name in shapes.Operation.model_fields} for item in found]
-    return page_of(request, response, items, limit, [str(found[limit - 1].id)] if len(found) > limit else None)
+    return page_of(request, response, items, limit, "id")
 
 
 @router.get(
@@ -91,8 +91,7 @@ def list_usage(
     """What was spent, by the day on which jobs began and by pipeline, newest first."""
     key = key_of(request, cursor)
     items = usage_rows(web, limit=limit + 1, after=(date.fromisoformat(key[0]), key[1]) if key else None)
-    last = [items[limit - 1]["day"].isoformat(), items[limit - 1]["pipeline"]] if len(items) > limit else None
-    return page_of(request, response, items, limit, last)
+    return page_of(request, response, items, limit, "day", "pipeline")
 
 
 def usage_rows(web: Web, *, limit: int, after: tuple[date, str] | None) -> list[dict[str, Any]]:
@@ -109,7 +108,7 @@ def usage_rows(web: Web, *, limit: int, after: tuple[date, str] | None) -> list[
 @router.get("/workers", operation_id="listWorkers", response_model=shapes.Page[shapes.Worker], tags=["workers"])
 def list_workers(request: Request, response: Response, web: Parts, _: Reader) -> dict[str, Json]:
     """The worker processes that live, at most 500. None in the embedded mode: jobs are processes then."""
-    return page_of(request, response, worker_rows(web), shapes.MOST, None)
+    return page_of(request, response, worker_rows(web), shapes.MOST)
 
 
 def worker_rows(web: Web) -> list[dict[str, Json]]:
@@ -123,7 +122,7 @@ def worker_rows(web: Web) -> list[dict[str, Json]]:
 def list_tokens(request: Request, response: Response, web: Parts, _: Admin) -> dict[str, Json]:
     """The tokens that may be used, newest first, at most 200."""
     items = [token_row(item) for item in tokens.list_tokens(web.runtime.database)]
-    return page_of(request, response, items, len(items), None)
+    return page_of(request, response, items, len(items))
 
 
 def token_row(item: Any) -> dict[str, Json]:

@@ -49,7 +49,7 @@ def list_attempts(
         if rows.task_lists.task(task) is None:
             raise NotFoundError(f"There is no task {task}")
         items = attempt_rows(rows, task, after=key[0] if key else 0, limit=limit + 1)
-    return page_of(request, response, items, limit, [items[limit - 1]["id"]] if len(items) > limit else None)
+    return page_of(request, response, items, limit, "id")
 
 
 def attempt_rows(rows: Repositories, task: int, *, after: int, limit: int) -> list[dict[str, Json]]:

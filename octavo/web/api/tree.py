@@ -33,7 +33,7 @@ def list_fold_roots(
     with web.runtime.database.read() as rows:
         output = web.outputs.open(rows, job)
         items = tree.roots(output, tree.fold_of(output, step), after=key[0] if key else -1, limit=limit + 1)
-    return page_of(request, response, items, limit, [items[limit - 1]["item"]] if len(items) > limit else None)
+    return page_of(request, response, items, limit, "item")
 
 
 @router.get("/{node}", operation_id="getFoldNode", response_model=shapes.FoldNode)
@@ -55,5 +55,4 @@ def get_fold_node(
         plan = tree.fold_of(output, step)
         found = tree.node(output, plan, node, after=key[0] if key else -1, limit=limit + 1)
     children = found.pop("children")
-    last = [children[limit - 1]["item"]] if len(children) > limit else None
-    return page_of(request, response, children, limit, last) | found | {"step": plan.name}
+    return page_of(request, response, children, limit, "item") | found | {"step": plan.name}

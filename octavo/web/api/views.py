@@ -32,7 +32,7 @@ def list_views(
     """Views, by name."""
     key = key_of(request, cursor)
     items = view_rows(web, limit=limit + 1, after=key[0] if key else None)
-    return page_of(request, response, items, limit, [items[limit - 1]["name"]] if len(items) > limit else None)
+    return page_of(request, response, items, limit, "name")
 
 
 def view_rows(web: Web, *, limit: int, after: str | None = None) -> list[dict[str, Json]]:
@@ -88,7 +88,7 @@ def list_view_documents(
     items = document_rows(web, view, after=key[0] if key else -1, limit=limit + 1, wait_s=FIRST_LOOK_S)
     if items is None:
         raise not_looked_at()
-    return page_of(request, response, items, limit, [items[limit - 1]["item"]] if len(items) > limit else None)
+    return page_of(request, response, items, limit, "item")
 
 
 def not_looked_at() -> ProblemError:

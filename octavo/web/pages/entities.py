@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from octavo.web.access import Parts
 from octavo.web.api.entities import decide_on
-from octavo.web.api.paging import Id, key_of
+from octavo.web.api.paging import Id, goes_on, key_of
 from octavo.web.pages.asked import Acts, Sees
 from octavo.web.pages.render import render
 from pipeline.errors import NotFoundError
@@ -45,7 +45,7 @@ def entity_list(
         after = key[0] if key else -1
         items = output.items(0, after=after, limit=PAGE + 1, search=q or None) if output else []
         job = output.view.context.job.id if output else None
-    onward = web.cursors.make(request, [items[PAGE - 1]["item"]]) if len(items) > PAGE else None
+    onward = goes_on(request, items, PAGE, "item")
     values = {"document": document, "items": items[:PAGE], "onward": onward, "q": q or "", "job": job}
     return render(request, "entities.html", values | {"decisions": made})
 

@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from octavo.web.access import Parts
 from octavo.web.api.evidence import ask_in, found_hits, trace_row
-from octavo.web.api.paging import key_of
+from octavo.web.api.paging import goes_on, key_of
 from octavo.web.pages.asked import Acts, Sees
 from octavo.web.pages.render import render
 from octavo.web.problems import ProblemError, of_error
@@ -107,7 +107,7 @@ def traces(request: Request, web: Parts, _: Sees, cursor: Cursor = None) -> Resp
     key = key_of(request, cursor)
     with web.runtime.database.read() as rows:
         found = rows.traces.latest(PAGE + 1, after=UUID(key[0]) if key else None)
-    onward = web.cursors.make(request, [str(found[PAGE - 1].id)]) if len(found) > PAGE else None
+    onward = goes_on(request, found, PAGE, "id")
     items = [trace_row(item) | {"sources": len(item.body.get("chosen", ()))} for item in found[:PAGE]]
     return render(request, "traces.html", {"items": items, "onward": onward})
 

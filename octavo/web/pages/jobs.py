@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from db.database import Repositories
 from octavo.web.access import Parts
 from octavo.web.api.jobs import job_row, rows_of
-from octavo.web.api.paging import Id, key_of
+from octavo.web.api.paging import Id, goes_on, key_of
 from octavo.web.api.shapes import BIGGEST, JobWord, TaskWord
 from octavo.web.pages.asked import Sees
 from octavo.web.pages.picture import COLOURS, columns_for, picture, scale_of
@@ -52,7 +52,7 @@ def job_list(
         )
         items = rows_of(web, rows, found[:PAGE])
         counts = rows.lists.jobs_by_state()
-    onward = web.cursors.make(request, [str(found[PAGE - 1].id)]) if len(found) > PAGE else None
+    onward = goes_on(request, found, PAGE, "id")
     asked = {"state": state or [], "pipeline": pipeline or [], "document": document}
     return render(request, "jobs.html", {"items": items, "counts": counts, "asked": asked, "onward": onward})
 
@@ -204,8 +204,7 @@ def task_list(
             ids, limit=PAGE + 1, after=(key[0], key[1]) if key else None, states=state or (), codes=error or ()
         )
         items = jobs.task_rows(rows, web.shapes, job_id, found[:PAGE])
-    last = found[PAGE - 1] if len(found) > PAGE else None
-    onward = web.cursors.make(request, [last.step_id, last.ordinal]) if last else None
+    onward = goes_on(request, found, PAGE, "step_id", "ordinal")
     values = {"job": row, "items": items, "step": step, "state": state or [], "error": error or [], "onward": onward}
     return render(request, "tasks.html", values)
 

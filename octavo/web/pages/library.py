@@ -13,7 +13,7 @@ from octavo.web.access import Parts
 from octavo.web.api import uploads
 from octavo.web.api.documents import document_row, document_rows, opened
 from octavo.web.api.jobs import operation, rows_of
-from octavo.web.api.paging import key_of
+from octavo.web.api.paging import goes_on, key_of
 from octavo.web.pages.asked import Acts, Sees
 from octavo.web.pages.picture import strip_picture
 from octavo.web.pages.render import render
@@ -46,7 +46,7 @@ def documents(
         found = rows.lists.documents(limit=PAGE + 1, after=UUID(key[0]) if key else None, **filters)
         items = document_rows(web, rows, found[:PAGE])
         total = rows.lists.count_documents(**filters)
-    onward = web.cursors.make(request, [str(found[PAGE - 1].id)]) if len(found) > PAGE else None
+    onward = goes_on(request, found, PAGE, "id")
     asked = {"q": q or "", "collection": collection or [], "uri": uri}
     values = {"items": items, "total": total, "asked": asked, "onward": onward}
     return render(

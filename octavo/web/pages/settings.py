@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from db.listed import Token
 from octavo.web.access import Parts, caller_of
 from octavo.web.api.jobs import rows_of
-from octavo.web.api.paging import key_of
+from octavo.web.api.paging import goes_on, key_of
 from octavo.web.api.shapes import ScopeWord
 from octavo.web.api.system import usage_rows, worker_rows
 from octavo.web.pages.asked import Rules, Sees
@@ -31,8 +31,7 @@ def cost(
     """What was spent, day by day."""
     key = key_of(request, cursor)
     found = usage_rows(web, limit=PAGE + 1, after=(date.fromisoformat(key[0]), key[1]) if key else None)
-    last = found[PAGE - 1] if len(found) > PAGE else None
-    onward = web.cursors.make(request, [last["day"].isoformat(), last["pipeline"]]) if last else None
+    onward = goes_on(request, found, PAGE, "day", "pipeline")
     return render(request, "cost.html", {"items": found[:PAGE], "onward": onward})
 
 

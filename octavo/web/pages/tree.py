@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from octavo.web.access import Parts
-from octavo.web.api.paging import key_of
+from octavo.web.api.paging import goes_on, key_of
 from octavo.web.pages.asked import Sees
 from octavo.web.pages.render import render
 from workers.faces import tree
@@ -40,7 +40,7 @@ def fold(
         sentences = named_sentences(output, plan, node) if node else []
         above = tree.path(output, plan, node) if node else []
         task = tree.task_of(output, plan, node) if node else None
-    onward = web.cursors.make(request, [items[PAGE - 1]["item"]]) if len(items) > PAGE else None
+    onward = goes_on(request, items, PAGE, "item")
     values = {"job": output.view.context.job, "step": plan.name, "node": found, "items": items[:PAGE], "onward": onward}
     values |= {"sentences": sentences, "above": above, "named": step, "task": task}
     return render(request, "fold.html", values | {"title": output.documents[0][1]})

@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from octavo.web.access import Parts
 from octavo.web.api.jobs import operation
-from octavo.web.api.paging import key_of
+from octavo.web.api.paging import goes_on, key_of
 from octavo.web.api.shapes import VIEW_NAME
 from octavo.web.api.views import Name, dismiss, document_rows, revive, view_of, view_rows
 from octavo.web.pages.asked import Acts, Sees
@@ -47,7 +47,7 @@ def view_list(
     """All views."""
     key = key_of(request, cursor)
     found = view_rows(web, limit=PAGE + 1, after=key[0] if key else None)
-    onward = web.cursors.make(request, [found[PAGE - 1]["name"]]) if len(found) > PAGE else None
+    onward = goes_on(request, found, PAGE, "name")
     return render(request, "views.html", {"items": found[:PAGE], "onward": onward})
 
 
@@ -62,7 +62,7 @@ def one_view(
     """One view: where it stands, why, and each of its documents."""
     key = key_of(request, cursor)
     found = document_rows(web, view, after=key[0] if key else -1, limit=PAGE + 1)
-    onward = web.cursors.make(request, [found[PAGE - 1]["item"]]) if found and len(found) > PAGE else None
+    onward = goes_on(request, found or (), PAGE, "item")
     values: dict[str, Any] = {"view": view_of(web, view), "documents": (found or [])[:PAGE], "onward": onward}
     return render(request, "view.html", values | {"causes": CAUSES, "cursor": cursor, "looking": found is None})
 
