@@ -15,14 +15,16 @@ from pipeline import canonical
 from pipeline.errors import NotFoundError
 from pipeline.ops.registry import Registry
 from pipeline.ops.values import Json
+from pipeline.read.reading import Section
 from pipeline.reduce import glossary
 from pipeline.reduce.foldtree import Ref
 from workers.outputs.cite import Citation, Citer
 from workers.outputs.conflicts import contradictions
 from workers.outputs.folds import Folded, joined, open_fold
 from workers.outputs.job import View, view
-from workers.outputs.merges import judged, shards
+from workers.outputs.merges import batched, judged, shards
 from workers.outputs.present import results
+from workers.outputs.stored_fold import StoredFold, stored_fold
 from workers.planning.context import JobContext, load_context
 from workers.planning.plan import StepPlan
 
@@ -49,7 +51,6 @@ class _Opened:
     context: JobContext
     stamp: tuple[Json, ...]
     folds: dict[int, Folded] = field(default_factory=dict)
-    parents: dict[int, dict[Ref, Ref]] = field(default_factory=dict)
     conflicts: dict[int, dict[str, Json]] = field(default_factory=dict)
     entries: dict[int, tuple[list[Json], Sequence[Sequence[int]]]] = field(default_factory=dict)
 
@@ -119,7 +120,8 @@ class JobOutput:
         if self.kind not in ("summary", "fold"):
             return head
         folded = self.folded(self.plan)
-        root = folded.tree.of_section(folded.forest.roots[number])
+        top = self.view.context.forest.roots[number]
+        root = folded.of_sections([top])[top]
         if root is None:
             return head
         if self.kind == "fold":
@@ -156,8 +158,11 @@ class JobOutput:
         tasks = self.view.rows.tasks.page(step.id, states=(), limit=limit, after=after) if step else []
         return [row | {"item": task.ordinal} for row, task in zip(found, tasks, strict=True)]
 
-    def folded(self, plan: StepPlan) -> Folded:
-        """A fold as far as it is done."""
+    def folded(self, plan: StepPlan) -> Folded | StoredFold:
+        """A fold as far as it is done: a finished one is read row by row, one that is being made is replayed."""
+        stored = stored_fold(self.view, plan)
+        if stored is not None:
+            return stored
         kept = self._kept.folds.get(plan.position)
         if kept is None:
             kept = self._kept.folds[plan.position] = open_fold(self.view, plan)
@@ -165,26 +170,10 @@ class JobOutput:
         citer = Citer(self.view.rows, self.view.context.selection, source.id)
         return replace(kept, view=self.view, citer=citer)
 
-    def parents(self, plan: StepPlan) -> dict[Ref, Ref]:
-        """Which node each node of a fold went into."""
-        kept = self._kept.parents.get(plan.position)
-        if kept is None:
-            children = self.folded(plan).children
-            kept = {child: Ref(*above) for above, below in children.items() for child in below}
-            self._kept.parents[plan.position] = kept
-        return kept
-
     def _chapters(self, number: int, after: int, limit: int) -> list[dict[str, Json]]:
         folded = self.folded(self.plan)
         member = self.view.context.selection.members[number]
-        refs = []
-        for section in member.sections[after + 1 :]:
-            place = folded.forest.number.get((number, section.ordinal))
-            ref = None if place is None else folded.tree.of_section(place)
-            if ref is not None:
-                refs.append((section, ref))
-            if len(refs) == limit:
-                break
+        refs = self._sections(folded, number, member.sections[after + 1 :], limit)
         found = _sentences(folded, [ref for _, ref in refs], best=self.kind == "outline")
         outputs = self._outputs(folded, [ref for _, ref in refs]) if self.kind == "outline" else {}
         return [
@@ -200,8 +189,24 @@ class JobOutput:
             for (section, ref), said in zip(refs, found, strict=True)
         ]
 
+    def _sections(
+        self, folded: Folded | StoredFold, number: int, sections: Sequence[Section], limit: int
+    ) -> list[tuple[Section, Ref]]:
+        """The first sections that have an output, with it."""
+        numbers = self.view.context.forest.number
+        there = [
+            (section, numbers[number, section.ordinal]) for section in sections if (number, section.ordinal) in numbers
+        ]
+        found: list[tuple[Section, Ref]] = []
+        for batch in batched(there, limit):
+            refs = folded.of_sections([place for _, place in batch])
+            found += [(section, ref) for section, place in batch if (ref := refs[place]) is not None]
+            if len(found) >= limit:
+                break
+        return found[:limit]
+
     @staticmethod
-    def _outputs(folded: Folded, refs: Sequence[Ref]) -> dict[Ref, Json]:
+    def _outputs(folded: Folded | StoredFold, refs: Sequence[Ref]) -> dict[Ref, Json]:
         return _outputs(folded, refs)
 
     def _entries(self, after: int, limit: int, search: str | None) -> list[dict[str, Json]]:
@@ -260,14 +265,16 @@ def _entry(entry: Json) -> dict[str, Json]:
     return {"name": str(entry["key"]), "kind": "", "count": entry["count"], "aliases": [], "value": entry["value"]}
 
 
-def _outputs(folded: Folded, refs: Sequence[Ref]) -> dict[Ref, Json]:
+def _outputs(folded: Folded | StoredFold, refs: Sequence[Ref]) -> dict[Ref, Json]:
     """The outputs of leaves and nodes, by one query."""
-    keys = {ref: folded.keys[ref.level][ref.ordinal] for ref in refs}
+    keys = folded.keys_of(refs)
     found = folded.view.rows.results.outputs(list(set(keys.values())))
     return {ref: canonical.loads(found[key]) for ref, key in keys.items()}
 
 
-def _sentences(folded: Folded, refs: Sequence[Ref], *, best: bool = False) -> list[list[tuple[str, list[Citation]]]]:
+def _sentences(
+    folded: Folded | StoredFold, refs: Sequence[Ref], *, best: bool = False
+) -> list[list[tuple[str, list[Citation]]]]:
     """The sentences of outputs with their citations; all are followed down to their chunks together, a level at a time.
 
     `best`: of each output only the weightiest sentence.
@@ -283,18 +290,19 @@ def _sentences(folded: Folded, refs: Sequence[Ref], *, best: bool = False) -> li
         said.append([(len(trails) + at, sentences[item]["text"]) for at, item in enumerate(chosen)])
         trails += [(ref, item) for item in chosen]
     while any(ref.level > 0 for ref, _ in trails):
-        trails = [_below(folded, outputs, ref, item) for ref, item in trails]
+        children = folded.children_of(ref for ref, _ in trails if ref.level > 0)
+        trails = [_below(children, outputs, ref, item) for ref, item in trails]
         missing = {ref for ref, _ in trails if ref.level > 0 and ref not in outputs}
         outputs |= _outputs(folded, sorted(missing, key=lambda ref: (ref.level, ref.ordinal)))
     cited = folded.citer.cite([(ref.ordinal, item) for ref, item in trails])
     return [[(text, cited[at]) for at, text in sentences] for sentences in said]
 
 
-def _below(folded: Folded, outputs: dict[Ref, Json], ref: Ref, item: int) -> tuple[Ref, int]:
+def _below(children: dict[Ref, list[Ref]], outputs: dict[Ref, Json], ref: Ref, item: int) -> tuple[Ref, int]:
     if ref.level == 0:
         return ref, item
     child, item = outputs[ref]["sentences"][item]["from"]
-    return folded.children[ref.level, ref.ordinal][child], item
+    return children[ref][child], item
 
 
 def named_sentences(output: JobOutput, plan: StepPlan, node: str) -> list[dict[str, Json]]:

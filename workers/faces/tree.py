@@ -10,6 +10,8 @@ from pipeline.ops.values import Json
 from pipeline.reduce.foldtree import Ref
 from workers.faces.results import JobOutput
 from workers.outputs.folds import Folded
+from workers.outputs.merges import batched
+from workers.outputs.stored_fold import StoredFold
 from workers.planning.plan import StepPlan
 
 WORDS: Final = 600  # characters shown of an output in a list of nodes
@@ -26,14 +28,18 @@ def fold_of(output: JobOutput, step: str | None) -> StepPlan:
 def roots(output: JobOutput, plan: StepPlan, *, after: int, limit: int) -> list[dict[str, Json]]:
     """The root node of each document after a place, in order."""
     folded = output.folded(plan)
-    found = []
-    for number, (document, title) in enumerate(output.documents):
-        if number > after:
-            ref = folded.tree.of_section(folded.forest.roots[number])
-            if ref is not None:
-                found.append((number, str(document), title, ref))
-        if len(found) == limit:
+    tops = output.view.context.forest.roots
+    found: list[tuple[int, str, str, Ref]] = []
+    for batch in batched(list(enumerate(output.documents))[after + 1 :], limit):
+        refs = folded.of_sections([tops[number] for number, _ in batch])
+        found += [
+            (number, str(document), title, ref)
+            for number, (document, title) in batch
+            if (ref := refs[tops[number]]) is not None
+        ]
+        if len(found) >= limit:
             break
+    found = found[:limit]
     said = _said(folded, [ref for *_, ref in found])
     return [
         {"item": number, "document": document, "title": title, "node": node_name(ref), **said[ref]}
@@ -46,12 +52,12 @@ def node_name(ref: Ref) -> str:
     return f"{ref.level}-{ref.ordinal}"
 
 
-def ref_of(folded: Folded, name: str) -> Ref:
+def ref_of(folded: Folded | StoredFold, name: str) -> Ref:
     """The node of a name. Raises NotFoundError."""
     level, _, ordinal = name.partition("-")
     if level.isdecimal() and ordinal.isdecimal() and len(level) < 10 and len(ordinal) < 19:
         ref = Ref(int(level), int(ordinal))
-        if ref.ordinal in folded.keys.get(ref.level, {}):
+        if folded.keys_of([ref]):
             return ref
     raise NotFoundError(f"The fold has no node {name!r} that is done", hint="a node is called LEVEL-PLACE, such as 2-0")
 
@@ -60,10 +66,10 @@ def node(output: JobOutput, plan: StepPlan, name: str, *, after: int, limit: int
     """One node: `{node, level, output, parent, children: [{item, node, says, chars}], section}`."""
     folded = output.folded(plan)
     ref = ref_of(folded, name)
-    children = folded.children.get((ref.level, ref.ordinal), [])
+    children = folded.children_of([ref]).get(ref, [])
     shown = list(enumerate(children))[after + 1 : after + 1 + limit]
     said = _said(folded, [child for _, child in shown])
-    parent = output.parents(plan).get(ref)
+    parent = folded.parent_of(ref)
     return {
         "node": name,
         "level": ref.level,
@@ -74,9 +80,9 @@ def node(output: JobOutput, plan: StepPlan, name: str, *, after: int, limit: int
     }
 
 
-def _said(folded: Folded, refs: list[Ref]) -> dict[Ref, dict[str, Json]]:
+def _said(folded: Folded | StoredFold, refs: list[Ref]) -> dict[Ref, dict[str, Json]]:
     """The beginning of what nodes say, by one query."""
-    keys = {ref: folded.keys[ref.level][ref.ordinal] for ref in refs}
+    keys = folded.keys_of(refs)
     outputs = folded.view.rows.results.outputs(list(set(keys.values()))) if keys else {}
     return {ref: _words(canonical.loads(outputs[key])) for ref, key in keys.items()}
 
@@ -91,10 +97,10 @@ def _words(output: Json) -> dict[str, Json]:
 
 def path(output: JobOutput, plan: StepPlan, name: str) -> list[str]:
     """The nodes that a node went into, the root first. Raises NotFoundError."""
-    parents = output.parents(plan)
-    ref: Ref | None = ref_of(output.folded(plan), name)
+    folded = output.folded(plan)
+    ref: Ref | None = ref_of(folded, name)
     found: list[str] = []
-    while ref is not None and (ref := parents.get(ref)) is not None:
+    while ref is not None and (ref := folded.parent_of(ref)) is not None:
         found.insert(0, node_name(ref))
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from db.layout import unpack
@@ -34,6 +34,23 @@ class Folded:
         """The output of a leaf or node."""
         key = self.keys[ref.level][ref.ordinal]
         return canonical.loads(self.view.rows.results.outputs([key])[key])
+
+    def keys_of(self, refs: Iterable[Ref]) -> dict[Ref, bytes]:
+        """The keys of leaves and nodes, of those that are done."""
+        return {ref: self.keys[ref.level][ref.ordinal] for ref in refs if ref.ordinal in self.keys.get(ref.level, {})}
+
+    def children_of(self, refs: Iterable[Ref]) -> dict[Ref, list[Ref]]:
+        """What nodes were made of, in reading order."""
+        at = self.children
+        return {ref: at[ref.level, ref.ordinal] for ref in refs if (ref.level, ref.ordinal) in at}
+
+    def of_sections(self, numbers: Sequence[int]) -> dict[int, Ref | None]:
+        """What stands for sections of the forest; None while one is not settled, or when all of it is holes."""
+        return {number: self.tree.of_section(number) for number in numbers}
+
+    def parent_of(self, ref: Ref) -> Ref | None:
+        """The node that a leaf or node went into, as far as the fold is done."""
+        return next((Ref(*above) for above, below in self.children.items() if ref in below), None)
 
     def leaf(self, ref: Ref, item: int, outputs: dict[Ref, Json]) -> tuple[int, int]:
         """The (leaf ordinal, item) that an item of an output comes from: `from` followed down to the chunk."""

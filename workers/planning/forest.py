@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import chain
 
 from pipeline.reduce.foldtree import FoldSection
@@ -45,6 +46,15 @@ class Forest:
                     leaves=tuple(chain.from_iterable(leaves.get(ordinal, ()))),
                 )
             )
+
+    @cached_property
+    def below(self) -> list[list[int]]:
+        """The sections right below each section, in order."""
+        found: list[list[int]] = [[] for _ in self.sections]
+        for number, section in enumerate(self.sections):
+            if section.parent is not None:
+                found[section.parent].append(number)
+        return found
 
     def is_top(self, scope: int) -> bool:
         """Is this section a document's root?"""
