@@ -175,7 +175,7 @@ class Loader:
     def _parts(self, claim: Claim, context: JobContext, step: Step, plan: StepPlan, op: MergeOp) -> tuple[bytes, ...]:
         """The parts of one merge shard, in reading order: its own rows only, not the outputs they come from."""
         (ordinals,) = unpack(claim.inputs or b"", 1)
-        scheme = Feed(op, shards_for(context.selection.total)).scheme
+        scheme = Feed(op, shards_for(context.selection.total), plan.params).scheme
         with self._database.read() as rows:
             source = self._level(rows.jobs.steps(step.job_id), plan.source, 0)
             parts = rows.results.parts(source.id, scheme, claim.scope or 0, ordinals)

@@ -7,6 +7,8 @@ from pipeline.ops.llm import extraction, summaries
 from pipeline.ops.llm.others import CLASSIFY, PROMPT, TRANSLATE
 from pipeline.reduce import conflicts, glossary
 
+FOLD = "fold_traditional"  # are traditional and simplified characters one in keys?
+
 SUMMARIZE = MapOp(name="summarize", version=1, defaults={"sentences": 5}, ask=summaries.SUMMARIZE, points=True)
 EXTRACT = MapOp(name="extract", version=1, ask=extraction.EXTRACT, points=True)
 FOLD_SUMMARY = FoldOp(
@@ -20,21 +22,27 @@ OUTLINE = FoldOp(name="outline", version=1, defaults={"terms": 5}, output="outli
 GLOSSARY = MergeOp(
     name="glossary",
     version=glossary.GLOSSARY_VERSION,
-    partition=glossary.partition,
-    merge=lambda parts, _params: glossary.merge_shard(parts),
+    partition=lambda output, shards, params: glossary.partition(output, shards, fold=params[FOLD]),
+    merge=lambda parts, params: glossary.merge_shard(parts, fold=params[FOLD]),
     summarize=glossary.summarise_shard,
     resolve=lambda summaries, _params: glossary.resolve(summaries),
     output="glossary",
+    defaults={FOLD: False},
+    options={FOLD: (False, True)},
+    keying=frozenset({FOLD}),
 )
 FACTS = MapOp(name="facts", version=1, points=True)
 CONFLICTS = MergeOp(
     name="conflicts",
     version=conflicts.CONFLICTS_VERSION,
-    partition=conflicts.partition,
-    merge=lambda parts, _params: conflicts.merge_shard(parts),
+    partition=lambda output, shards, params: conflicts.partition(output, shards, fold=params[FOLD]),
+    merge=lambda parts, params: conflicts.merge_shard(parts, fold=params[FOLD]),
     summarize=conflicts.summarise_shard,
     resolve=lambda summaries, _params: conflicts.resolve(summaries),
     output="conflicts",
+    defaults={FOLD: False},
+    options={FOLD: (False, True)},
+    keying=frozenset({FOLD}),
 )
 
 BUILTIN: tuple[Op, ...] = (

@@ -91,7 +91,7 @@ def ops_of(module: types.ModuleType) -> list[Op]:
 
 
 def _keyed(name: str, version: int | str, function: Callable[..., Json], key: Callable[[Json], str]) -> MergeOp:
-    def partition(output: Json, shards: int) -> Mapping[int, Part]:
+    def partition(output: Json, shards: int, _params: Params) -> Mapping[int, Part]:
         parts: dict[int, list[tuple[int, Json]]] = {}
         for index, item in enumerate(_items(name, output)):
             shard = int.from_bytes(canonical.sha256(_key_of(name, key, item).encode())[:8]) % shards

@@ -60,18 +60,34 @@ Part = Sequence[tuple[int, Json]]  # (item index in its leaf output, item)
 class MergeOp:
     """Takes the items of all outputs, partitioned by canonical key into shards, and judges them as a whole.
 
-    `partition(output, shards)` gives the parts of one leaf output by shard; `merge(parts, params)` one shard's value;
-    `summarize(shard value)` what the judgement needs of it; `resolve(summaries, params)` the judgement.
+    `partition(output, shards, params)` gives the parts of one leaf output by shard; `merge(parts, params)` one shard's
+    value; `summarize(shard value)` what the judgement needs of it; `resolve(summaries, params)` the judgement.
+
+    `options` are parameters with the values that each may have. At their default they are in no key and no scheme, so
+    that what was merged before there was such an option still counts. `keying` are those of them by which items are
+    keyed and partitioned.
     """
 
     name: str
     version: int | str
-    partition: Callable[[Json, int], Mapping[int, Part]]
+    partition: Callable[[Json, int, Params], Mapping[int, Part]]
     merge: Callable[[Sequence[Part], Params], Json]
     summarize: Callable[[Json], Json]
     resolve: Callable[[Sequence[Json], Params], Json]
     defaults: Params = field(default_factory=dict)
     output: str = "merge"
+    options: Mapping[str, Sequence[Json]] = field(default_factory=dict)
+    keying: frozenset[str] = frozenset()
+
+    def set_options(self, params: Params, *, keying: bool = False) -> dict[str, Json]:
+        """The options that are not at their default; only those by which items are keyed where `keying`."""
+        names = self.keying if keying else self.options.keys()
+        return {name: params[name] for name in sorted(names) if params[name] != self.defaults[name]}
+
+    def node_params(self, params: Params) -> dict[str, Json]:
+        """The parameters that are in the keys of shards and judgement."""
+        plain = {name: value for name, value in params.items() if name not in self.options}
+        return plain | self.set_options(params, keying=True)
 
 
 Op = MapOp | FoldOp | MergeOp
@@ -99,6 +115,10 @@ def checked_params(op: Op, params: Params) -> dict[str, Json]:
         default = op.defaults[name]
         if default is not None and not _alike(default, value):
             raise PipelineError(f"Parameter {name!r} of op {op.name!r} must be {type(default).__name__}, not {value!r}")
+        choices = op.options.get(name) if isinstance(op, MergeOp) else None
+        if choices is not None and value not in choices:
+            allowed = ", ".join(map(str, choices))
+            raise PipelineError(f"Parameter {name!r} of op {op.name!r} is {value!r}", hint=f"allowed: {allowed}")
     return dict(op.defaults) | {name: _like(op.defaults[name], value) for name, value in params.items()}
 
 

@@ -33,6 +33,38 @@ def decide(lab: Laboratory, book: str, kind: DecisionKind, name: str, other: str
     return entities.decide(lab.database, entities.glossed(lab.database, lab.ops, book), kind, name, other)
 
 
+BOTH = """第一章
+
+張飛大怒，張飛道：“走。”眾人看著張飛，張飛不語。關羽道：“等。”關羽笑，關羽又道：“好。”
+
+第二章
+
+张飞拔刀，张飞道：“喝酒。”张飞笑道：“再来。”众人只见张飞坐下。关羽道：“好。”关羽见张飞如此，关羽不语。
+"""
+
+
+def test_two_scripts_are_one_name_where_the_step_asks_and_cost_the_merge_alone(lab: Laboratory) -> None:
+    book = lab.book(BOTH)
+    plain = load("glossary")
+    extract, merge = plain.step
+    folded = plain.model_copy(
+        update={"step": (extract, merge.model_copy(update={"params": {"fold_traditional": True}}))}
+    )
+    shards = {task.key for task in lab.tasks(lab.run(plain, book), position=1, level=1)}
+    apart = names(lab, str(book))
+    job = lab.run(folded, book)
+    together = names(lab, str(book))
+    assert {"張飛", "张飞"} <= apart.keys()
+    assert together["张飞"][0] == apart["張飛"][0] + apart["张飞"][0]
+    assert "張飛" not in together
+    assert all(task.hit for task in lab.tasks(job)), "the chunks are not read again"
+    assert shards.isdisjoint(task.key for task in lab.tasks(job, position=1, level=1))
+    decide(lab, str(book), DecisionKind.RENAME, "張飛", "翼德")
+    assert "翼德" in names(lab, str(book))
+    assert lab.calls(lab.run(folded, book)) == 0
+    assert lab.calls(lab.run(plain, book)) == 0, "and what was merged before is still known"
+
+
 def test_decisions_survive_a_full_rerun_and_an_edit_and_can_be_undone(lab: Laboratory) -> None:
     book = lab.book(STORY)
     path = str(book)

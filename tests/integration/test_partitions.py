@@ -44,7 +44,7 @@ def count(items: list[str]) -> int:
 
 def _unpartitioned(lab, job) -> int:
     context = load_context(lab.database, lab.ops, job.id)
-    (feed,) = context.feeds[0] if len(context.plans) > 1 else (Feed(lab.ops.get("count", "merge"), 8),)
+    (feed,) = context.feeds[0] if len(context.plans) > 1 else (Feed(lab.ops.get("count", "merge"), 8, {}),)
     assert isinstance(feed.op, MergeOp)
     with lab.database.read() as rows:
         return len(rows.results.unpartitioned(rows.jobs.steps(job.id)[0].id, feed.scheme))

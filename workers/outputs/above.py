@@ -48,7 +48,7 @@ class Reduced:
     def parts(self) -> dict[int, dict[int, bytes]]:
         """Of a merge: by shard, the hash of each chunk's part."""
         assert isinstance(self.plan.op, MergeOp)
-        scheme = Feed(self.plan.op, shards_for(self.context.selection.total)).scheme
+        scheme = Feed(self.plan.op, shards_for(self.context.selection.total), self.plan.params).scheme
         found: dict[int, dict[int, bytes]] = {}
         for ordinal, stored in self.rows.results.partitions_of(self.levels[0].id, scheme):
             for shard, sha in parts_of(stored):

@@ -14,7 +14,7 @@ from pipeline.reduce import glossary
 from pipeline.states import JOB_ENDED
 from workers.outputs.job import View, view
 from workers.outputs.manifest import find_document
-from workers.outputs.merges import entries, judged, shards
+from workers.outputs.merges import entries, folds, judged, shards
 from workers.planning.context import JobContext, load_context
 from workers.planning.plan import StepPlan
 
@@ -64,14 +64,15 @@ def decide(database: Database, found: Glossed, kind: glossary.DecisionKind, name
         values, _ = shards(opened, found.plan)
         resolved = judged(opened, found.plan, values)
     keep = resolved["keep"] if resolved else []
-    entity = _known(keep, name)
-    if kind is glossary.DecisionKind.MERGE and _known(keep, other) is entity:
+    fold = folds(found.plan)
+    entity = _known(keep, name, fold)
+    if kind is glossary.DecisionKind.MERGE and _known(keep, other, fold) is entity:
         raise UsageError(f"{name!r} and {other!r} are one entity already")
     if kind is glossary.DecisionKind.SPLIT:
-        whole = _known(keep, other)
-        key = glossary.canonical_key({"name": name})
+        whole = _known(keep, other, fold)
+        key = glossary.canonical_key({"name": name}, fold=fold)
         keys = {member[0] for member in whole["members"]}
-        aliases = {glossary.canonical_key({"name": alias}) for alias in whole["aliases"]}
+        aliases = {glossary.canonical_key({"name": alias}, fold=fold) for alias in whole["aliases"]}
         if key not in keys | aliases or len(keys | aliases) < 2:
             raise UsageError(
                 f"{name!r} can not be split from {whole['name']!r}",
@@ -81,8 +82,8 @@ def decide(database: Database, found: Glossed, kind: glossary.DecisionKind, name
         return rows.decisions.add(found.document.id, kind=kind, body={"name": name, "other": other})
 
 
-def _known(keep: list[Json], name: str) -> Json:
-    entity = glossary.find(keep, name)
+def _known(keep: list[Json], name: str, fold: bool) -> Json:
+    entity = glossary.find(keep, name, fold=fold)
     if entity is None:
         raise UsageError(f"There is no entity {name!r}", hint="octavo entities list BOOK shows them")
     return entity

@@ -10,6 +10,7 @@ from typing import TypeVar, overload
 from db.database import Repositories
 from db.layout import unpack
 from pipeline import canonical
+from pipeline.ops.builtin import FOLD
 from pipeline.ops.values import Json
 from pipeline.reduce import glossary
 from workers.outputs.cite import Citer
@@ -60,6 +61,11 @@ def judgement(view: View, plan: StepPlan) -> Json | None:
     return canonical.loads(view.rows.results.outputs(keys)[keys[0]]) if keys else None
 
 
+def folds(plan: StepPlan) -> bool:
+    """Are traditional and simplified characters one to a merge?"""
+    return bool(plan.params.get(FOLD))
+
+
 def judged(view: View, plan: StepPlan, values: Sequence[Json]) -> Json | None:
     """The judgement of a glossary with what people decided about its documents over it."""
     resolved = judgement(view, plan)
@@ -75,7 +81,7 @@ def judged(view: View, plan: StepPlan, values: Sequence[Json]) -> Json | None:
     if not decisions:
         return resolved
     counts = {(entry["key"], entry["kind"]): entry["count"] for value in values for entry in value["entries"]}
-    return glossary.decided(resolved, decisions, counts)
+    return glossary.decided(resolved, decisions, counts, fold=folds(plan))
 
 
 def entries(view: View, plan: StepPlan) -> Iterator[dict[str, Json]]:

@@ -41,7 +41,7 @@ class JobContext:
         shards = shards_for(self.selection.total)
         return tuple(
             tuple(
-                Feed(other.op, shards)
+                Feed(other.op, shards, other.params)
                 for other in self.plans
                 if other.source == plan.position and isinstance(other.op, MergeOp)
             )

@@ -74,7 +74,7 @@ def _names(forest: Forest, selection: Selection) -> dict[int, dict[str, Json]]:
 def foresee_merge(rows: Repositories, selection: Selection, plan: StepPlan, leaves: Outputs) -> Foreseen:
     """The calls of a merge: exact where all outputs that it takes are there, else every shard may be touched."""
     assert isinstance(plan.op, MergeOp)
-    feed = Feed(plan.op, shards_for(selection.total))
+    feed = Feed(plan.op, shards_for(selection.total), plan.params)
     known = {ordinal: leaf.sha256 for ordinal, leaf in leaves.items() if leaf is not None}
     stored = rows.results.partitions_by_output(list(set(known.values())), feed.scheme)
     if len(known) < len(leaves) or any(sha not in stored for sha in known.values()):

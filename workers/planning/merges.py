@@ -26,7 +26,7 @@ def plan_merge(database: Database, context: JobContext, step: Step) -> None:
 def _shards(database: Database, context: JobContext, step: Step) -> list[NewTask]:
     plan = context.plan_of(step)
     assert isinstance(plan.op, MergeOp)
-    feed = Feed(plan.op, shards_for(context.selection.total))
+    feed = Feed(plan.op, shards_for(context.selection.total), plan.params)
     with database.read() as rows:
         source = _source(rows, context, step)
     _complete(database, source.id, feed)

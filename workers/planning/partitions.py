@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from db.values import NewPartition, NewResult
 from pipeline import canonical
-from pipeline.ops.kinds import MergeOp
+from pipeline.ops.kinds import MergeOp, Params
 
 log = logging.getLogger(__name__)
 
@@ -34,15 +34,18 @@ class Feed:
 
     op: MergeOp
     shards: int
+    params: Params
 
     @property
     def scheme(self) -> str:
         """The name under which the partitions of its outputs are stored."""
-        return f"{self.op.name}/{self.op.version}/{self.shards}"
+        keying = self.op.set_options(self.params, keying=True)
+        more = "".join(f"/{name}={canonical.dumps(value).decode()}" for name, value in keying.items())
+        return f"{self.op.name}/{self.op.version}/{self.shards}{more}"
 
     def partition(self, output_sha256: bytes, output: bytes) -> NewPartition:
         """The parts of one output, given as canonical JSON bytes."""
-        found = self.op.partition(canonical.loads(output), self.shards)
+        found = self.op.partition(canonical.loads(output), self.shards, self.params)
         lines = bytearray()
         items: list[tuple[int, bytes]] = []
         for shard in sorted(found):

@@ -63,7 +63,11 @@ class StepPlan:
 
     def identity(self, *, top: bool = False, **more: Json) -> Identity:
         """What goes into the keys of its nodes; of a fold's `top` nodes."""
-        params = self.op.node_params(self.params, top=top) if isinstance(self.op, FoldOp) else dict(self.params)
+        params = dict(self.params)
+        if isinstance(self.op, FoldOp):
+            params = self.op.node_params(self.params, top=top)
+        elif isinstance(self.op, MergeOp):
+            params = self.op.node_params(self.params)
         return _identity(self.op.name, self.op.version, self.model_identity, params | more, self.sent)
 
     def keys(self, *, top: bool = False, **more: Json) -> KeyMaker:
@@ -239,6 +243,11 @@ def plans_from(steps: Sequence[Mapping[str, Any]], ops: Registry, *, to_read: bo
     return [_step_plan(position, step, ops, to_read) for position, step in enumerate(steps)]
 
 
+def _unset_options(op: MergeOp) -> dict[str, Json]:
+    """The options of a merge at their defaults: a job that was planned before there was one has none."""
+    return {name: op.defaults[name] for name in op.options}
+
+
 def _step_plan(position: int, step: Mapping[str, Any], ops: Registry, to_read: bool) -> StepPlan:
     op = ops.get(step["op"], step["kind"])
     if op.version != step["version"] and to_read:
@@ -256,7 +265,7 @@ def _step_plan(position: int, step: Mapping[str, Any], ops: Registry, to_read: b
         model=step["model"],
         model_identity=step["model_identity"],
         window=step["window"],
-        params=dict(step["params"]),
+        params=(_unset_options(op) if isinstance(op, MergeOp) else {}) | step["params"],
         source=step["source"],
         skip=frozenset(SectionKind(kind) for kind in step["skip"]),
         attempts=step["attempts"],

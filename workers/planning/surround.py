@@ -14,6 +14,7 @@ from db.database import Database, Repositories
 from db.layout import pack, unpack
 from db.values import Chunk, Step
 from pipeline import canonical
+from pipeline.ops.builtin import FOLD
 from pipeline.ops.values import Json
 from pipeline.reduce import glossary
 from pipeline.reduce.foldtree import FoldTree, Ref
@@ -241,4 +242,4 @@ def _judged(
         for item in stored
     ]
     counts = {(entry["key"], entry["kind"]): entry["count"] for value in values for entry in value["entries"]}
-    return glossary.decided(resolved, decisions, counts)
+    return glossary.decided(resolved, decisions, counts, fold=bool(merge.params.get(FOLD)))

@@ -16,7 +16,7 @@ LISTS = ("items", "facts", "events", "aliases")
 """The lists of an output. Their items are numbered through in this order, as their spans are."""
 
 
-def partition(output: Json, shards: int) -> Mapping[int, list[tuple[int, Json]]]:
+def partition(output: Json, shards: int, *, fold: bool = False) -> Mapping[int, list[tuple[int, Json]]]:
     """The facts and aliases of one output by the shard of their subject, each as (number in the output, item).
 
     A fact whose quote was looked for and not found (`verified` false) is no evidence and falls out.
@@ -25,15 +25,15 @@ def partition(output: Json, shards: int) -> Mapping[int, list[tuple[int, Json]]]
     number = 0
     for name in LISTS:
         for item in output.get(name, ()):
-            made = _fact(item) if name == "facts" else _alias(item) if name == "aliases" else None
+            made = _fact(item, fold) if name == "facts" else _alias(item, fold) if name == "aliases" else None
             if made is not None:
                 parts.setdefault(shard_of(made["key"], shards), []).append((number, made))
             number += 1
     return parts
 
 
-def _fact(item: Json) -> Json | None:
-    key = canonical_key({"name": item["subject"]})
+def _fact(item: Json, fold: bool) -> Json | None:
+    key = canonical_key({"name": item["subject"]}, fold=fold)
     if not key or item.get("verified") is False or item.get("value") in (None, ""):
         return None
     quote = str(item.get("quote", ""))
@@ -41,22 +41,23 @@ def _fact(item: Json) -> Json | None:
         "fact": True,
         "key": key,
         "subject": item["subject"],
-        "attribute": attribute_key(str(item["attribute"])),
+        "attribute": attribute_key(str(item["attribute"]), fold=fold),
         "value": item["value"] if isinstance(item["value"], str) else str(item["value"]).lower(),
         "change": bool(item.get("change", is_change(quote))),
         "past": bool(item.get("past", is_past(quote))),
     }
 
 
-def _alias(item: Json) -> Json | None:
-    key, name = canonical_key({"name": item["alias"]}), canonical_key({"name": item["name"]})
+def _alias(item: Json, fold: bool) -> Json | None:
+    key = canonical_key({"name": item["alias"]}, fold=fold)
+    name = canonical_key({"name": item["name"]}, fold=fold)
     if not key or not name or key == name or item.get("verified") is False:
         return None
     return {"fact": False, "key": key, "alias": item["alias"], "name": item["name"], "name_key": name}
 
 
-def merge_shard(parts: Sequence[Sequence[tuple[int, Json]]]) -> Json:
-    """One shard, from the parts of its leaves in reading order.
+def merge_shard(parts: Sequence[Sequence[tuple[int, Json]]], *, fold: bool = False) -> Json:
+    """One shard, from the parts of its leaves in reading order; `fold` as they were partitioned by.
 
     Value: `{"facts": [{"key", "subject", "attribute", "value", "value_key", "cites": [[part, number, change, past],
     …]}, …], "aliases": [{"key", "alias", "name_key", "name", "cites": [[part, number], …]}, …]}`, both sorted.
@@ -66,7 +67,7 @@ def merge_shard(parts: Sequence[Sequence[tuple[int, Json]]]) -> Json:
     for at, part in enumerate(parts):
         for number, item in part:
             if item["fact"]:
-                value = value_key(item["value"])
+                value = value_key(item["value"], fold=fold)
                 entry = facts.setdefault(
                     (item["key"], item["attribute"], value),
                     {**{name: item[name] for name in ("key", "subject", "attribute", "value")}, "value_key": value},

@@ -6,6 +6,7 @@ import re
 import unicodedata
 
 from pipeline.models.extractive.words import words
+from pipeline.reduce.glossary.forms import simplified
 
 _CHANGES = re.compile(
     r"\b(?:became|becomes?|turned|turns|changed|changes|grew|grown|rose|risen|fell\s+to|lost|gained|dyed|"
@@ -68,15 +69,18 @@ def is_past(quote: str) -> bool:
     return _PAST.search(quote) is not None
 
 
-def attribute_key(text: str) -> str:
-    """An attribute as its spellings share it."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().replace("_", " ").split())
+def attribute_key(text: str, *, fold: bool = False) -> str:
+    """An attribute as its spellings share it; with `fold` those in traditional characters too."""
+    key = " ".join(unicodedata.normalize("NFKC", text).casefold().replace("_", " ").split())
+    return simplified(key) if fold else key
 
 
-def value_key(text: str) -> str:
-    """A value as its spellings share it: NFKC, case, articles and a closing 的 or full stop left out."""
+def value_key(text: str, *, fold: bool = False) -> str:
+    """A value as its spellings share it: NFKC, case, articles and a closing 的 or full stop left out; with `fold`
+    traditional characters count as simplified ones."""
     plain = " ".join(unicodedata.normalize("NFKC", text).casefold().split()).strip(" .,;:!?\"'“”。，；！？的")
-    return _ARTICLE.sub("", plain)
+    key = _ARTICLE.sub("", plain)
+    return simplified(key) if fold else key
 
 
 def kin(attribute: str, closed: frozenset[str]) -> bool:

@@ -51,8 +51,8 @@ class _Sum:
         }
 
 
-def merge_shard(parts: Sequence[Sequence[tuple[int, Json]]]) -> Json:
-    """One shard of the glossary.
+def merge_shard(parts: Sequence[Sequence[tuple[int, Json]]], *, fold: bool = False) -> Json:
+    """One shard of the glossary; `fold` as the items were partitioned by.
 
     `parts` are in reading order, one for each leaf that has items in the shard, each a list of (item index, item).
     Value: `{"entries": [{"key", "name", "kind", "count", "parts", "forms": {surface: count}, "seen": {feature: sum},
@@ -67,7 +67,7 @@ def merge_shard(parts: Sequence[Sequence[tuple[int, Json]]]) -> Json:
             if item.get("stated") is True:
                 _add_link(links, number, index, item)
             else:
-                sums.setdefault((canonical_key(item), item["kind"]), _Sum()).add(number, index, item)
+                sums.setdefault((canonical_key(item, fold=fold), item["kind"]), _Sum()).add(number, index, item)
     value: dict[str, Json] = {"entries": [sums[key].entry(*key) for key in sorted(sums)]}
     return value | ({"aliases": [links[key] for key in sorted(links)]} if links else {})
 

@@ -17,7 +17,8 @@ from pipeline.ops.kinds import FoldOp, MapOp, MergeOp, checked_params
 from pipeline.ops.registry import Registry
 from pipeline.ops.values import OpOutput
 from pipeline.spec import load, parse
-from workers.planning.plan import plans_from, resolve
+from workers.planning.partitions import Feed
+from workers.planning.plan import StepPlan, plans_from, resolve
 
 A, B = b"\x01" * 32, b"\x02" * 32
 
@@ -256,3 +257,39 @@ def test_a_folds_top_parameters_change_no_other_node() -> None:
     op = FoldOp(name="f", version=1, defaults={"n": 1, "top_n": 2}, run=lambda children, params: OpOutput(value=0))
     assert op.node_params({"n": 1, "top_n": 9}, top=False) == {"n": 1}
     assert op.node_params({"n": 1, "top_n": 9}, top=True) == {"n": 9}
+
+
+MERGES = """name = "m"
+[[step]]
+name = "s"
+kind = "map"
+op = "toy"
+[[step]]
+name = "merge"
+kind = "merge"
+op = "{op}"
+{lines}"""
+
+
+def merge_plan(op: str, lines: str = "", models: _Models | None = None) -> StepPlan:
+    """A merge step as it is planned."""
+    return plans_from(resolve(parse(MERGES.format(op=op, lines=lines), "test"), OPS, models or _Models(), "toy"), OPS)[
+        1
+    ]
+
+
+@pytest.mark.parametrize("op", ["glossary", "conflicts"])
+@pytest.mark.parametrize("node", ["shard", "judgement"])
+def test_options_that_nobody_set_are_in_no_key_of_a_merge(op: str, node: str) -> None:
+    before = Identity(op=op, version=Registry().get(op, "merge").version, params={"node": node})
+    assert merge_plan(op).keys(node=node).key([A]) == KeyMaker(before).key([A])
+    default = merge_plan(op, "params = {fold_traditional = false}")
+    assert default.keys(node=node).key([A]) == KeyMaker(before).key([A])
+    folded = merge_plan(op, "params = {fold_traditional = true}")
+    assert folded.keys(node=node).key([A]) != KeyMaker(before).key([A])
+    assert Feed(folded.op, 8, folded.params).scheme != Feed(default.op, 8, default.params).scheme
+
+
+def test_a_value_that_an_option_can_not_have_is_named_with_those_it_can() -> None:
+    with pytest.raises(PipelineError, match="must be bool"):
+        merge_plan("glossary", 'params = {fold_traditional = "yes"}')

@@ -124,7 +124,7 @@ def test_a_merge_brings_the_items_of_each_key_together_in_reading_order(names: l
     op = _tally()
     at = iter(range(10_000))
     outputs = [[{"name": name, "at": next(at)} for name in part] for part in names]
-    parts = [op.partition(output, shards) for output in outputs]
+    parts = [op.partition(output, shards, {}) for output in outputs]
     assert all(0 <= shard < shards for part in parts for shard in part)
     values = [op.merge([part.get(shard, []) for part in parts], {"start": 7}) for shard in range(shards)]
     entries = {entry["key"]: entry for value in values for entry in value["entries"]}
@@ -141,7 +141,7 @@ def test_a_merge_brings_the_items_of_each_key_together_in_reading_order(names: l
 def test_the_places_that_a_merge_cites_are_those_of_its_items(names: list[list[str]]) -> None:
     op = _tally()
     outputs = [[{"name": name, "at": 0} for name in part] for part in names]
-    value = op.merge([op.partition(output, 1).get(0, []) for output in outputs], {"start": 0})
+    value = op.merge([op.partition(output, 1, {}).get(0, []) for output in outputs], {"start": 0})
     for entry in value["entries"]:
         assert [outputs[part][index]["name"].casefold() for part, index in entry["cites"]] == [entry["key"]] * entry[
             "count"
@@ -151,12 +151,12 @@ def test_the_places_that_a_merge_cites_are_those_of_its_items(names: list[list[s
 @pytest.mark.parametrize("output", ["text", 5, None, {"items": "no"}, {}, [{"nothing": 1}], [{"name": 5}], [7]])
 def test_an_output_that_a_merge_can_not_take_is_named_with_the_op(output: object) -> None:
     with pytest.raises(PipelineError, match="'tally'"):
-        _tally().partition(output, 4)
+        _tally().partition(output, 4, {})
 
 
 def test_an_object_with_a_list_called_items_is_taken_like_the_list() -> None:
     item = {"name": "A", "at": 1}
-    assert _tally().partition({"items": [item]}, 4) == _tally().partition([item], 4)
+    assert _tally().partition({"items": [item]}, 4, {}) == _tally().partition([item], 4, {})
 
 
 def test_the_registry_gives_ops_by_name_and_kind() -> None:

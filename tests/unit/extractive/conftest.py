@@ -32,11 +32,11 @@ def merged() -> Callable[..., list[glossary.Entry]]:
     return run_glossary
 
 
-def run_glossary(outputs: Sequence[Json], shards: int = 4) -> list[glossary.Entry]:
+def run_glossary(outputs: Sequence[Json], shards: int = 4, *, fold: bool = False) -> list[glossary.Entry]:
     """The entries of a glossary over some extract outputs."""
     parts: list[list[list[tuple[int, Json]]]] = [[] for _ in range(shards)]
     for output in outputs:
-        for shard, part in glossary.partition(output, shards).items():
+        for shard, part in glossary.partition(output, shards, fold=fold).items():
             parts[shard].append(part)
-    values = [glossary.merge_shard(part) for part in parts]
+    values = [glossary.merge_shard(part, fold=fold) for part in parts]
     return list(glossary.entries(values, glossary.resolve([glossary.summarise_shard(value) for value in values])))
