@@ -439,6 +439,8 @@ class ConflictPair(Shape):
     attribute: str
     first: ConflictSide
     second: ConflictSide
+    verdict: Literal["conflict", "change", "flashback", "not_comparable"] | None = None
+    why: str | None = None
 
 
 class StatedAlias(Shape):
@@ -456,6 +458,7 @@ class Conflicts(Shape):
 
     conflicts: list[ConflictPair]
     aliases: list[StatedAlias]
+    dismissed: list[ConflictPair] | None = None
 
 
 class EntityDecision(Shape):

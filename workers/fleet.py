@@ -14,6 +14,7 @@ from pipeline.settings import Settings
 from pipeline.states import StepState
 from workers.clock import now_ms
 from workers.distributed.queues import CHEAP, queue_of
+from workers.planning.plan import QUESTIONS
 
 LOADING_S = 3.0  # workers take a moment to load the ops of a new job
 
@@ -56,7 +57,8 @@ class Fleet:
         return f"no live worker knows op {op!r} (step {step}): start one with octavo worker {modules}"
 
     def _unserved(self, job: Job, step: Step) -> str | None:
-        model = job.resolved["steps"][step.position]["model"]
+        resolved = job.resolved["steps"][step.position]
+        model = resolved["model"] if "asks" not in resolved or step.level == QUESTIONS else None
         queue = CHEAP if model is None else queue_of(model, self.providers.get(model, ""))
         if any(queue in process.queues.split(",") for process in self.processes):
             return None

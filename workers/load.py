@@ -19,7 +19,8 @@ from workers.clock import now_ms
 from workers.execute import Work
 from workers.planning.context import JobContext, load_context
 from workers.planning.partitions import Feed, shards_for
-from workers.planning.plan import StepPlan
+from workers.planning.plan import QUESTIONS, StepPlan
+from workers.planning.questions import shown
 from workers.planning.surround import Surrounder
 
 log = logging.getLogger(__name__)
@@ -158,6 +159,10 @@ class Loader:
         plan = context.plan_of(step)
         if isinstance(plan.op, MergeOp) and step.level == 1:
             return Work(claim, step, plan, now_ms(), children=self._parts(claim, context, step, plan, plan.op))
+        if plan.kind == "merge" and step.level == QUESTIONS:
+            with self._database.read() as rows:
+                text, about = shown(rows, context, step, claim.inputs)
+            return Work(claim, step, plan, now_ms(), text, children=(about,))
         fold = isinstance(plan.op, FoldOp)
         refs = self._refs(claim, step, fold)
         with self._database.read() as rows:

@@ -15,8 +15,6 @@ from workers.planning.maps import plan_map
 from workers.planning.merges import plan_merge
 from workers.planning.plan import StepPlan
 
-MERGE_LEVELS = 2
-
 
 def advance(database: Database, context: JobContext) -> bool:
     """Plan what is to be planned, complete what is through, end the job; says whether anything changed."""
@@ -78,7 +76,7 @@ def _next(context: JobContext, plan: StepPlan, step: Step) -> list[tuple[int, in
     """(position, level) of the levels that come after a complete one."""
     if plan.kind == "map":
         return [(other.position, 1) for other in context.plans if other.source == plan.position and other.kind != "map"]
-    last = step.total == 0 if plan.kind == "fold" else step.level >= MERGE_LEVELS
+    last = step.total == 0 if plan.kind == "fold" else step.level >= plan.merge_levels
     return [] if last else [(step.position, step.level + 1)]
 
 

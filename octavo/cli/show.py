@@ -141,6 +141,10 @@ def _conflicts(part: dict[str, Json], rest: str) -> None:
         for side in (conflict["first"], conflict["second"]):
             console.out().print(console.safe(f"  {side['value']}: {side['quote']}"))
             console.out().print(f"      [{console.safe(_places(side['citations']))}]", style="dim")
+        if conflict.get("why"):
+            console.out().print(f"      {console.safe(conflict['why'])}", style="dim")
+    if dismissed := len(part.get("dismissed", ())):
+        console.note(f"{dismissed} more that the rule found {'is' if dismissed == 1 else 'are'} none by the model")
     rows = [[a["alias"], a["name"], str(a["stated"]), _places(a["citations"], 1)] for a in part["aliases"]]
     if rows:
         console.table(("alias", "of", "stated", "first"), rows[:SHOWN_ENTRIES])

@@ -31,7 +31,7 @@ GLOSSARY = MergeOp(
     options={FOLD: (False, True)},
     keying=frozenset({FOLD}),
 )
-FACTS = MapOp(name="facts", version=1, points=True)
+FACTS = MapOp(name="facts", version=1, ask=extraction.FACTS, points=True)
 CONFLICTS = MergeOp(
     name="conflicts",
     version=conflicts.CONFLICTS_VERSION,
@@ -40,9 +40,10 @@ CONFLICTS = MergeOp(
     summarize=conflicts.summarise_shard,
     resolve=lambda summaries, _params: conflicts.resolve(summaries),
     output="conflicts",
-    defaults={FOLD: False},
-    options={FOLD: (False, True)},
+    defaults={FOLD: False, conflicts.INQUIRY.option: "model"},
+    options={FOLD: (False, True), conflicts.INQUIRY.option: ("model", "rule")},
     keying=frozenset({FOLD}),
+    inquiry=conflicts.INQUIRY,
 )
 
 BUILTIN: tuple[Op, ...] = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -57,6 +57,50 @@ Part = Sequence[tuple[int, Json]]  # (item index in its leaf output, item)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Merged:
+    """A merge as far as its judgement: what it finds its questions in."""
+
+    values: Sequence[Json]  # of the shards; each may be loaded when it is asked for
+    leaves: Sequence[Sequence[int]]  # of each shard: the ordinals of the leaves its parts come from
+    resolved: Json  # the judgement
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Question:
+    """One thing that a merge asks. `about` holds no position; `places` are the (leaf, item) whose words are shown."""
+
+    about: Json
+    places: tuple[tuple[int, int], ...]  # item -1: the leaf's whole text
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Source:
+    """What stands at a place: a leaf's text, and the part of it that the item is."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Inquiry:
+    """What a merge may ask after its judgement, each question a task of its own with its own key.
+
+    `option` is the merge's option that says who answers: `off` nobody, `rule` the op's own `run`, `model` the step's
+    model where that is a language model, else the rule; an op without `run` is asked of language models alone.
+    `find` gives the questions in an order of its own, `shown(about, sources)` the text that the op is asked about, None
+    where the places show nothing to be judged. Beyond `most` nothing is asked, and no more than `characters` are shown.
+    """
+
+    option: str
+    op: MapOp
+    find: Callable[[Merged], Iterable[Question]]
+    shown: Callable[[Json, Sequence[Source]], str | None]
+    most: int = 500
+    characters: int = 4000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class MergeOp:
     """Takes the items of all outputs, partitioned by canonical key into shards, and judges them as a whole.
 
@@ -78,6 +122,7 @@ class MergeOp:
     output: str = "merge"
     options: Mapping[str, Sequence[Json]] = field(default_factory=dict)
     keying: frozenset[str] = frozenset()
+    inquiry: Inquiry | None = None
 
     def set_options(self, params: Params, *, keying: bool = False) -> dict[str, Json]:
         """The options that are not at their default; only those by which items are keyed where `keying`."""

@@ -1,9 +1,10 @@
 """An OpenAI-compatible server's stand-in that counts and fails as it is told: real HTTP, a process of its own.
 
 `POST /v1/chat/completions` answers what fits the schema that the prompt or response_format asks for, with quotes of the
-passage. `POST /rules` sets rules, a list of `{"fault", "content", "match", "times", …}`: a rule's fault befalls the
-first `times` calls of each prompt that holds `match`; the first rule that applies counts. A rule `{"seed", "rate",
-"faults"}` gives that part of all calls one of the faults, the same ones whenever it is run. `GET /log` gives the calls.
+passage. `POST /rules` sets rules, a list of `{"fault", "content", "json", "match", "times", …}`: a rule's fault befalls
+the first `times` calls of each prompt that holds `match`; the first rule that applies counts; `json` is the answer
+where a schema is asked for. A rule `{"seed", "rate", "faults"}` gives that part of all calls one of the faults, the
+same ones whenever it is run. `GET /log` gives the calls.
 """
 
 from __future__ import annotations
@@ -110,7 +111,8 @@ class Stub:
         secret = rule.get("says", "")
         if fault in REFUSALS:
             return REFUSALS[fault](rule, f"{fault} {secret}".strip())
-        content = json.dumps(_instance(_schema(asked, text), asked, text), ensure_ascii=False)
+        answer = rule["json"] if "json" in rule else _instance(_schema(asked, text), asked, text)
+        content = json.dumps(answer, ensure_ascii=False)
         if _schema(asked, text) is None:
             content = rule.get("content") or "Rendered: " + _passage(text)[:200]
         message: dict[str, Any] = {"role": "assistant", "content": content}

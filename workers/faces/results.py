@@ -111,12 +111,13 @@ class JobOutput:
     def head(self, number: int) -> dict[str, Json]:
         """What stands above a document's items: `{document, title, text, sentences}`.
 
-        Of a plain fold there is its `value` too, of conflicts the `aliases`.
+        Of a plain fold there is its `value` too, of conflicts the `aliases`, and `dismissed` where a model judged.
         """
         document, title = self.documents[number]
         head: dict[str, Json] = {"document": str(document), "title": title, "text": None, "sentences": []}
         if self.kind == "conflicts":
-            return head | {"aliases": self._conflicts()["aliases"][:ALIASES]}
+            found = self._conflicts()
+            return head | {name: found[name][:ALIASES] for name in ("aliases", "dismissed") if name in found}
         if self.kind not in ("summary", "fold"):
             return head
         folded = self.folded(self.plan)

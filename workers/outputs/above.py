@@ -12,7 +12,8 @@ from pipeline.ops.kinds import FoldOp, MergeOp
 from pipeline.ops.values import Json
 from workers.planning.context import JobContext
 from workers.planning.partitions import Feed, parts_of, shards_for
-from workers.planning.plan import StepPlan
+from workers.planning.plan import JUDGEMENT, QUESTIONS, StepPlan
+from workers.planning.questions import Asked, asked
 
 Node = tuple[int, int]  # level and ordinal; level 0 is a chunk
 
@@ -65,6 +66,16 @@ class Reduced:
         return found
 
     @cached_property
+    def asked(self) -> dict[int, Asked]:
+        """Of a merge: its finished questions by ordinal."""
+        level = self.levels.get(QUESTIONS) if not self.is_fold else None
+        return {ordinal: asked(data) for ordinal, _, data, _ in self.rows.tasks.inputs(level.id)} if level else {}
+
+    def question(self, about: Json) -> Node | None:
+        """Of a merge: the question about something."""
+        return next(((QUESTIONS, ordinal) for ordinal, held in self.asked.items() if held.about == about), None)
+
+    @cached_property
     def shards(self) -> dict[int, int]:
         """Of a merge: the shard of each node of level 1."""
         found = self.rows.tasks.inputs(self.levels[1].id) if 1 in self.levels else ()
@@ -78,6 +89,9 @@ class Reduced:
         if not self.is_fold:
             if level == 1:
                 return self.parts.get(self.shards.get(ordinal, -1), {})
+            if level == QUESTIONS:
+                places = self.asked[ordinal].places if ordinal in self.asked else ()
+                return {leaf: self.leaves[leaf] for leaf, _ in sorted(places) if leaf in self.leaves}
             return {
                 leaf: sha for parts in (self.parts.get(shard, {}) for shard in self.shards.values())
                 for leaf, sha in parts.items()
@@ -95,7 +109,8 @@ class Reduced:
         """The nodes above a chunk, from the lowest up."""
         if not self.is_fold:
             shards = {shard for shard, parts in self.parts.items() if ordinal in parts}
-            return [(1, at) for at, shard in self.shards.items() if shard in shards] + [(2, 0)]
+            asking = [(QUESTIONS, at) for at, held in self.asked.items() if ordinal in dict(held.places)]
+            return [(1, at) for at, shard in self.shards.items() if shard in shards] + [(JUDGEMENT, 0), *asking]
         parents = {child: node for node, children in self.children.items() for child in children}
         found: list[Node] = []
         at: Node = (0, ordinal)
@@ -109,6 +124,8 @@ def children_of(data: bytes | None, level: int, *, fold: bool) -> list[Node]:
     """The children that a node's task names."""
     if fold:
         return list(zip(*unpack(data, 2), strict=True)) if data else []
+    if level == QUESTIONS:
+        return [(0, leaf) for leaf, _ in asked(data).places] if data else []
     return [(level - 1, ordinal) for ordinal in unpack(data, 1)[0]] if data else []
 
 

@@ -11,6 +11,7 @@ from db.database import Repositories
 from db.sections import StoredSections
 from db.values import Chunk
 from pipeline import canonical
+from pipeline.ops.kinds import Source
 from pipeline.ops.values import Json
 from pipeline.read.places import Place, Places
 from pipeline.read.reading import Section
@@ -99,12 +100,12 @@ class Citer:
     def cite(self, pairs: Iterable[tuple[int, int]], *, spans: int = 1) -> list[list[Citation]]:
         """The citations of each pair: its first `spans` places in the chunk, or the whole chunk where it names none."""
         wanted = list(pairs)
-        self._load([ordinal for ordinal, _ in wanted])
+        self.load([ordinal for ordinal, _ in wanted])
         return [self._cite(ordinal, item, spans) for ordinal, item in wanted]
 
     def whole(self, ordinals: list[int]) -> list[Citation]:
         """The whole chunks at ordinals."""
-        self._load(ordinals)
+        self.load(ordinals)
         return [self._cite(ordinal, -1, 1)[0] for ordinal in ordinals]
 
     def text(self, ordinal: int) -> str:
@@ -113,11 +114,17 @@ class Citer:
 
     def quoted(self, ordinal: int, item: int) -> str:
         """The words of an item that was cited, at its first place, white space collapsed."""
+        found = self.source(ordinal, item)
+        return " ".join(found.text[found.start : found.end].split())
+
+    def source(self, ordinal: int, item: int) -> Source:
+        """A loaded chunk's text, and where an item first stands in it."""
         text = self._chunks[ordinal][2]
         start, end = (self._spans.get(ordinal, {}).get(item) or [(0, len(text))])[0]
-        return " ".join(text[start:end].split())
+        return Source(text=text, start=start, end=end)
 
-    def _load(self, ordinals: Iterable[int]) -> None:
+    def load(self, ordinals: Iterable[int]) -> None:
+        """Have the chunks at hand, all at once."""
         if len(self._chunks) > 5000:  # memory stays flat while a long list is walked
             self._chunks.clear()
             self._spans.clear()

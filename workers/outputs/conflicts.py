@@ -3,76 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pipeline.ops.values import Json
 from pipeline.reduce import conflicts
 from workers.outputs.cite import Citer
 from workers.outputs.job import View
-from workers.outputs.merges import judgement, shards
+from workers.outputs.merges import answered, judgement, shards
 from workers.planning.plan import StepPlan
 
-
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """A fact as it was said: its subject and value in the book's own words, and where."""
-
-    subject: str
-    value: str
-    leaf: int
-    item: int
+_UNJUDGED: dict[str, Json] = {"verdict": None, "why": None}
 
 
 def contradictions(view: View, plan: StepPlan) -> dict[str, Json]:
     """`{conflicts: [{subject, attribute, first: {subject, value, quote, citations}, second: {…}}], aliases: [{name,
     alias, stated, quote, citations}]}`: conflicts by the place of the first side; aliases by name, each with the
-    sentence that says so first: for a mask, the chapter in which it falls."""
+    sentence that says so first: for a mask, the chapter in which it falls.
+
+    Where a model judged them, a conflict has its `verdict` and `why` (both null for one that it was not asked, or did
+    not answer), and what it took for none is in `dismissed`, in the same form."""
     values, leaves = shards(view, plan)
     resolved = judgement(view, plan) or {"links": []}
     links = {alias: root for alias, root, _ in resolved["links"]}
-    told: list[_Told] = []
-    facts: list[conflicts.Fact] = []
-    names: dict[str, dict[str, int]] = {}
-    for shard, value in enumerate(values):
-        for entry in value["facts"]:
-            subject = links.get(entry["key"], entry["key"])
-            if subject == entry["key"]:
-                by_name = names.setdefault(subject, {})
-                by_name[entry["subject"]] = by_name.get(entry["subject"], 0) + len(entry["cites"])
-            for part, item, change, past in entry["cites"]:
-                leaf = leaves[shard][part]
-                said = links.get(entry["value_key"], entry["value_key"])
-                facts.append(
-                    conflicts.Fact(
-                        subject=subject,
-                        attribute=entry["attribute"],
-                        value=said,
-                        order=(leaf, item),
-                        change=change,
-                        past=past,
-                        ref=len(told),
-                    )
-                )
-                told.append(_Told(entry["subject"], entry["value"], leaf, item))
+    found = conflicts.gather(values, leaves, links)
+    verdicts = {item.places: item.answer for item in answered(view, plan)}
     citer = Citer(view.rows, view.context.selection, view.source(plan).id)
-    found = [
-        {
-            "subject": _name(names, conflict.first.subject, told[conflict.first.ref].subject),
+    standing: list[dict[str, Json]] = []
+    dismissed: list[dict[str, Json]] = []
+    for conflict in conflicts.detect(found.facts):
+        sides = [found.told[fact.ref] for fact in (conflict.first, conflict.second)]
+        row: dict[str, Json] = {
+            "subject": found.name(conflict.first),
             "attribute": conflict.first.attribute,
-            "first": _side(view, citer, told[conflict.first.ref]),
-            "second": _side(view, citer, told[conflict.second.ref]),
+            "first": _side(view, citer, sides[0]),
+            "second": _side(view, citer, sides[1]),
         }
-        for conflict in conflicts.detect(facts)
-    ]
-    return {"conflicts": found, "aliases": _aliases(view, citer, values, leaves, links)}
+        if plan.asks:
+            judged = verdicts.get(tuple((side.leaf, side.item) for side in sides), _UNJUDGED)
+            row |= {"verdict": judged["verdict"], "why": judged["why"]}
+        (standing if row.get("verdict") in (None, conflicts.CONFLICT) else dismissed).append(row)
+    output: dict[str, Json] = {"conflicts": standing, "aliases": _aliases(view, citer, values, leaves, links)}
+    return output | ({"dismissed": dismissed} if plan.asks else {})
 
 
-def _name(names: dict[str, dict[str, int]], key: str, otherwise: str) -> str:
-    forms = names.get(key)
-    return min(forms, key=lambda form: (-forms[form], form)) if forms else otherwise
-
-
-def _side(view: View, citer: Citer, told: _Told) -> dict[str, Json]:
+def _side(view: View, citer: Citer, told: conflicts.Told) -> dict[str, Json]:
     (cited,) = citer.cite([(told.leaf, told.item)])
     quote = citer.quoted(told.leaf, told.item)
     return {

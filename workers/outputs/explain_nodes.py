@@ -19,7 +19,10 @@ from workers.outputs.explain import JOBS, memo
 from workers.outputs.job import find_job
 from workers.outputs.pairing import Pairing
 from workers.planning.context import JobContext, load_context
+from workers.planning.plan import JUDGEMENT, QUESTIONS
+from workers.planning.questions import asked
 
+_MERGE_KINDS = {1: "shard", JUDGEMENT: "judgement", QUESTIONS: "question"}
 NODE = re.compile(r"(?P<step>[^/:]+)/(?P<level>\d{1,4})/(?P<ordinal>\d{1,9})")
 
 
@@ -86,7 +89,7 @@ class _Explained:
         return {
             "node": name_of(reduced.plan, self._node),
             "job": str(reduced.context.job.id),
-            "kind": "fold" if reduced.is_fold else "shard" if level == 1 else "judgement",
+            "kind": "fold" if reduced.is_fold else _MERGE_KINDS[level],
             "chunks": len(below),
             "first": self._place(below[:1]),
             "last": self._place(below[-1:]),
@@ -154,6 +157,8 @@ def _document(rows: Repositories, reduced: Reduced, node: Node) -> dict[str, Jso
         inputs = [sha for _, sha in sorted(reduced.below(node).items())]
         return keys.document(plan.identity(node="shard"), inputs)
     data = rows.tasks.inputs_at(reduced.levels[level].id, ordinal)
+    if not reduced.is_fold and level == QUESTIONS:
+        return keys.document(plan.at(level).identity(), asked(data).inputs())
     children = children_of(data, level, fold=reduced.is_fold)
     made: dict[Node, bytes] = {}
     for at in {at for at, _ in children}:

@@ -10,6 +10,7 @@ from pipeline.read.places import where
 from workers.outputs.job import View
 from workers.outputs.present import present, results
 from workers.planning.partitions import shards_for
+from workers.planning.plan import QUESTIONS
 
 
 def json_lines(view: View) -> Iterator[Json]:
@@ -26,7 +27,12 @@ def canonical_lines(view: View) -> Iterator[bytes]:
     Open the view with `Citation.canonical` and all citations.
     """
     documents = [member.text_sha256.hex() for member in view.context.selection.members]
-    steps = [plan.identity().fields() | {"step": plan.name, "kind": plan.kind} for plan in view.context.plans]
+    steps = [
+        plan.identity().fields()
+        | {"step": plan.name, "kind": plan.kind}
+        | ({"asks": plan.at(QUESTIONS).identity().fields()} if plan.asks else {})
+        for plan in view.context.plans
+    ]
     head = {"octavo": 1, "documents": documents, "steps": steps, "shards": shards_for(view.context.selection.total)}
     yield canonical.dumps(head)
     for line in json_lines(view):

@@ -5,60 +5,37 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TypeVar, overload
+from typing import TypeVar
 
-from db.database import Repositories
-from db.layout import unpack
-from pipeline import canonical
 from pipeline.ops.builtin import FOLD
 from pipeline.ops.values import Json
 from pipeline.reduce import glossary
 from workers.outputs.cite import Citer
 from workers.outputs.job import View
 from workers.planning.plan import StepPlan
+from workers.planning.questions import Answered, answers
+from workers.planning.shards import judgement_of, shards_of
 
 BATCH = 200
 T = TypeVar("T")
 
 
-class ShardValues(Sequence[Json]):
-    """The values of a merge's shards, each loaded when it is asked for: a large merge is never in memory whole."""
-
-    def __init__(self, rows: Repositories, keys: Sequence[bytes]) -> None:
-        self._rows = rows
-        self._keys = keys
-
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    @overload
-    def __getitem__(self, at: int) -> Json: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[Json]: ...
-    def __getitem__(self, at: int | slice) -> Json | list[Json]:
-        if isinstance(at, slice):
-            return [self[each] for each in range(*at.indices(len(self)))]
-        key = self._keys[at]
-        return canonical.loads(self._rows.results.outputs([key])[key])
-
-
 def shards(view: View, plan: StepPlan) -> tuple[Sequence[Json], list[array[int]]]:
     """The values of a merge's shards, and each one's leaf ordinals."""
     level = view.level(plan.position, 1)
-    if level is None:
-        return [], []
-    found = list(view.rows.tasks.inputs(level.id))
-    values = ShardValues(view.rows, [key for _, key, _, _ in found])
-    return values, [array("q", unpack(data or b"", 1)[0]) for *_, data, _ in found]
+    return ([], []) if level is None else shards_of(view.rows, level)
 
 
 def judgement(view: View, plan: StepPlan) -> Json | None:
     """The value of a merge's judgement, when it is made."""
     level = view.level(plan.position, 2)
-    if level is None:
-        return None
-    keys = list(view.rows.tasks.keys(level.id).values())
-    return canonical.loads(view.rows.results.outputs(keys)[keys[0]]) if keys else None
+    return None if level is None else judgement_of(view.rows, level)
+
+
+def answered(view: View, plan: StepPlan) -> list[Answered]:
+    """The questions of a merge that were answered."""
+    level = view.level(plan.position, 3)
+    return [] if level is None else answers(view.rows, level)
 
 
 def folds(plan: StepPlan) -> bool:

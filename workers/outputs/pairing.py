@@ -15,6 +15,7 @@ from pipeline.ops.values import Json
 from workers.outputs.above import Node, Reduced
 from workers.outputs.edits import Versions
 from workers.planning.context import JobContext
+from workers.planning.plan import JUDGEMENT, QUESTIONS
 from workers.planning.selection import Member
 
 SHOWN = 20  # edits that are named
@@ -116,8 +117,10 @@ class Pairing:
         return first.member.document.id, start, last.page.start + (two.end if two else 0)
 
     def _counterpart_of_merge(self, node: Node) -> Node | None:
-        if node[0] == 2:
-            return (2, 0) if 2 in self._was.levels else None
+        if node[0] == JUDGEMENT:
+            return (JUDGEMENT, 0) if JUDGEMENT in self._was.levels else None
+        if node[0] == QUESTIONS:
+            return self._was.question(self._now.asked[node[1]].about)
         shard = self._now.shards.get(node[1])
         return next(((1, at) for at, other in self._was.shards.items() if other == shard), None)
 

@@ -12,7 +12,7 @@ from pipeline.ops.kinds import MergeOp
 from pipeline.ops.registry import Registry
 from workers.planning.forest import Forest
 from workers.planning.partitions import Feed, shards_for
-from workers.planning.plan import StepPlan, step_plans
+from workers.planning.plan import JUDGEMENT, QUESTIONS, StepPlan, step_plans
 from workers.planning.selection import Selection, load
 
 
@@ -23,6 +23,7 @@ class JobContext:
         self.job = job
         self.plans = plans
         self.selection = selection
+        self._by_level: dict[int, tuple[StepPlan, ...]] = {}
         self.mentions: dict[int, dict[int, bytes]] = {}  # of steps that show entities: what was chosen while planning
 
     @cached_property
@@ -52,7 +53,20 @@ class JobContext:
 
     def plan_of(self, step: Step) -> StepPlan:
         """The resolved step of a stored level."""
-        return self.plans[step.position]
+        return self._levels(step.position)[step.level if self.plans[step.position].asks else 0]
+
+    def _levels(self, position: int) -> tuple[StepPlan, ...]:
+        if position not in self._by_level:  # one object a level: slots tell plans by their identity
+            plan = self.plans[position]
+            below = plan.at(JUDGEMENT)
+            self._by_level[position] = (plan, below, below, plan.at(QUESTIONS))
+        return self._by_level[position]
+
+    @property
+    def lanes(self) -> dict[str, str | None]:
+        """The lanes that its tasks run on, each with its model."""
+        every = [plan for at in range(len(self.plans)) for plan in self._levels(at)[int(self.plans[at].asks) :]]
+        return {plan.lane: plan.model for plan in every}
 
 
 def load_context(database: Database, ops: Registry, job_id: UUID, *, to_read: bool = False) -> JobContext:

@@ -13,14 +13,16 @@ from pipeline.ops.kinds import MergeOp
 from workers.planning.context import JobContext
 from workers.planning.folds import write_level
 from workers.planning.partitions import Feed, parts_of, shards_for
+from workers.planning.plan import JUDGEMENT, QUESTIONS
+from workers.planning.questions import questions
 
 BATCH_OUTPUTS = 256
 
 
 def plan_merge(database: Database, context: JobContext, step: Step) -> None:
-    """Write the tasks of a merge's level: 1, the shards; 2, the judgement."""
-    tasks = _shards(database, context, step) if step.level == 1 else _judgement(database, context, step)
-    write_level(database, step, tasks)
+    """Write the tasks of a merge's level: 1, the shards; 2, the judgement; 3, the questions."""
+    make = {1: _shards, JUDGEMENT: _judgement, QUESTIONS: questions}[step.level]
+    write_level(database, step, make(database, context, step))
 
 
 def _shards(database: Database, context: JobContext, step: Step) -> list[NewTask]:

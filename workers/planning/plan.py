@@ -18,6 +18,7 @@ from pipeline.read.reading import SectionKind
 from pipeline.spec import PipelineSpec, StepSpec
 
 LOCAL = "local"  # the lane of ops that ask no model
+JUDGEMENT, QUESTIONS = 2, 3  # levels of a merge above its shards
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,6 +45,7 @@ class StepPlan:
     entities: int | None = None  # the position of the merge whose entities are shown
     entities_most: int = 0
     overlap: bool = False  # is the grain's overlap shown with its chunks?
+    asks: bool = False  # does a merge ask questions after its judgement? `model` is then who answers them
 
     @property
     def shows(self) -> bool:
@@ -57,6 +59,21 @@ class StepPlan:
         return [position for position in (self.entities, summary) if position is not None]
 
     @property
+    def merge_levels(self) -> int:
+        """Of a merge: 1 the shards, 2 the judgement, 3 the questions where it asks some."""
+        return QUESTIONS if self.asks else JUDGEMENT
+
+    def at(self, level: int) -> StepPlan:
+        """The step as one of its levels is worked on: of a merge that asks, only the questions know the model."""
+        if not isinstance(self.op, MergeOp) or not self.asks:
+            return self
+        if level < QUESTIONS:
+            return replace(self, model=None, model_identity=None, sent=None, limits=None)
+        assert self.op.inquiry is not None
+        op = self.op.inquiry.op
+        return replace(self, op=op if self.model is None else replace(op, run=None), params=dict(op.defaults))
+
+    @property
     def lane(self) -> str:
         """Which pool of slots it runs on."""
         return self.model or LOCAL
@@ -68,6 +85,8 @@ class StepPlan:
             params = self.op.node_params(self.params, top=top)
         elif isinstance(self.op, MergeOp):
             params = self.op.node_params(self.params)
+        if isinstance(self.op, MergeOp):  # what it may ask has a plan of its own (`at`)
+            return _identity(self.op.name, self.op.version, None, params | more, None)
         return _identity(self.op.name, self.op.version, self.model_identity, params | more, self.sent)
 
     def keys(self, *, top: bool = False, **more: Json) -> KeyMaker:
@@ -132,8 +151,8 @@ def resolve(spec: PipelineSpec, ops: Registry, models: Models, default_model: st
     resolved: list[dict[str, Json]] = []
     for position, step in enumerate(spec.step):
         op = ops.get(step.op, step.kind)
-        model = _model(step, op, models, default_model)
         params = checked_params(op, step.params)
+        model = _model(step, op, models, default_model, params)
         sent = _sends(step, op, model, params)
         source = spec.source_of(position)
         skip = set(step.skip) | (set(resolved[source]["skip"]) if source is not None else set())
@@ -156,13 +175,17 @@ def resolve(spec: PipelineSpec, ops: Registry, models: Models, default_model: st
                 "on_overlong": step.on_overlong,
                 "sent": None if sent is None else {"prompt": sent.prompt, "schema": sent.schema, "params": sent.params},
                 **_shown(spec, step, op),
+                **(_asks(op, params, model) if isinstance(op, MergeOp) else {}),
                 **({"overlap": True} if spec.grain.overlap and _takes_overlap(op, sent, source) else {}),
             }
         )
     return resolved
 
 
-def _model(step: StepSpec, op: Op, models: Models, default: str) -> Model | None:
+def _model(step: StepSpec, op: Op, models: Models, default: str, params: Mapping[str, Json]) -> Model | None:
+    if isinstance(op, MergeOp) and op.inquiry is not None and params[op.inquiry.option] == "model":
+        asked = models.model(step.model or default)
+        return asked if asked.knows(op.inquiry.op) else None
     if isinstance(op, MergeOp) or op.run is not None:
         if step.model:
             raise PipelineError(f"Step {step.name!r} names model {step.model!r}, but op {op.name!r} asks none")
@@ -175,6 +198,14 @@ def _model(step: StepSpec, op: Op, models: Models, default: str) -> Model | None
     return model
 
 
+def _asks(op: MergeOp, params: Mapping[str, Json], model: Model | None) -> dict[str, Json]:
+    """The version of the op that answers a merge's questions, where it asks some: of a model, or of a rule."""
+    if op.inquiry is None or params[op.inquiry.option] == "off":
+        return {}
+    asks = model is not None or op.inquiry.op.run is not None
+    return {"asks": op.inquiry.op.version} if asks else {}
+
+
 def _sends(step: StepSpec, op: Op, model: Model | None, params: Mapping[str, Json]) -> Sent | None:
     own = OwnPrompt(
         where=f"Step {step.name!r}",
@@ -183,11 +214,12 @@ def _sends(step: StepSpec, op: Op, model: Model | None, params: Mapping[str, Jso
         sampling={} if step.sampling is None else step.sampling.sent(),
         split=step.on_overlong == "split",
     )
-    if model is None or isinstance(op, MergeOp):
+    asking = op.inquiry.op if isinstance(op, MergeOp) and op.inquiry is not None else op
+    if model is None or isinstance(asking, MergeOp):
         if own.prompt or own.schema is not None or own.sampling:
             raise PipelineError(f"{own.where} has a prompt, a schema or sampling, but op {op.name!r} asks no model")
         return None
-    return model.sends(op, params, own)
+    return model.sends(asking, params if asking is op else asking.defaults, own)
 
 
 def _shown(spec: PipelineSpec, step: StepSpec, op: Op) -> dict[str, Json]:
@@ -243,6 +275,10 @@ def plans_from(steps: Sequence[Mapping[str, Any]], ops: Registry, *, to_read: bo
     return [_step_plan(position, step, ops, to_read) for position, step in enumerate(steps)]
 
 
+def _asked_version(op: Op) -> int | str | None:
+    return op.inquiry.op.version if isinstance(op, MergeOp) and op.inquiry is not None else None
+
+
 def _unset_options(op: MergeOp) -> dict[str, Json]:
     """The options of a merge at their defaults: a job that was planned before there was one has none."""
     return {name: op.defaults[name] for name in op.options}
@@ -252,7 +288,7 @@ def _step_plan(position: int, step: Mapping[str, Any], ops: Registry, to_read: b
     op = ops.get(step["op"], step["kind"])
     if op.version != step["version"] and to_read:
         op = replace(op, version=step["version"])
-    elif op.version != step["version"]:
+    elif op.version != step["version"] or ("asks" in step and _asked_version(op) != step["asks"]):
         raise PipelineError(
             f"Op {op.name!r} has changed since the job was planned",
             hint="run the pipeline again: unchanged steps are taken from the memo",
@@ -278,4 +314,5 @@ def _step_plan(position: int, step: Mapping[str, Any], ops: Registry, to_read: b
         entities=step.get("entities"),
         entities_most=step.get("entities_most", 0),
         overlap=step.get("overlap", False),
+        asks="asks" in step,
     )

@@ -19,7 +19,7 @@ from workers.ingest.ingest import Ingested
 from workers.outputs.cite import Citer
 from workers.planning.foresee import Foreseen, Outputs, child, foresee_fold, foresee_merge
 from workers.planning.maps import BATCH_CHUNKS
-from workers.planning.plan import Models, StepPlan, plans_from, resolve
+from workers.planning.plan import JUDGEMENT, QUESTIONS, Models, StepPlan, plans_from, resolve
 from workers.planning.selection import Selection, load
 
 TEXTS = 500  # chunks whose texts are held at once while their prompts are counted
@@ -110,13 +110,17 @@ def preview(
             asked = models.model(plan.model) if plan.model else None
             before = None if plan.source is None else outputs[plan.source]
             if plan.kind != "map":
-                step = _reduce(rows, selection, plans, plan, before or {}, asked)
+                below = plan.at(JUDGEMENT)
+                step = _reduce(rows, selection, plans, below, before or {}, asked if below.model else None)
                 outputs.append({})
             else:
                 step, made = _map(rows, selection, plan, before, asked)
                 outputs.append(made)
-            _price(rows, step, plan, asked, models)
+            _price(rows, step, plan.at(JUDGEMENT), asked, models)
             found.append(step)
+            if plan.asks:
+                found.append(_questions(plan))
+                _price(rows, found[-1], plan.at(QUESTIONS), asked, models)
     return found
 
 
@@ -219,6 +223,15 @@ def _reduce(
     items = (len(leaves) + nodes) * ITEM_TOKENS
     reads = min(most * model.window, children + items) + most * NODE_TOKENS
     return _foreseen(plan, found, tokens_in=reads)
+
+
+def _questions(plan: StepPlan) -> StepPreview:
+    """What a merge asks after its judgement, a step of its own to the eye: how much is not known before."""
+    assert isinstance(plan.op, MergeOp)
+    assert plan.op.inquiry is not None
+    most, reads = plan.op.inquiry.most, plan.op.inquiry.characters + NODE_TOKENS
+    bounds = Bounds(most=most)
+    return _bounded(plan.at(QUESTIONS), bounds, tokens_in=most * reads if plan.sent is not None else 0)
 
 
 def _foreseen(plan: StepPlan, found: Foreseen, *, tokens_in: int) -> StepPreview:

@@ -30,6 +30,47 @@ _SCHEMA = table(
 )
 
 
+_FACTS = """Take out of the passage below what a book of facts would need to find contradictions.
+facts: what the passage states of somebody or something that stays so (looks, birth, kin, rank, owner, alive or dead):
+subject as the passage names it, attribute in one or two words, value in a few, all in the language of the passage.
+aliases: names that the passage says are another name of somebody: name is the one he is known by, alias the other.
+Give with each a short quote, copied from the passage letter by letter, that shows it is true. The quote of an alias
+holds both names. Leave a list empty where the passage has nothing for it.
+
+{{ text }}"""
+
+_FACTS_SCHEMA = table(
+    facts=rows(subject=TEXT, attribute=TEXT, value=TEXT, quote=TEXT),
+    aliases=rows(name=TEXT, alias=TEXT, quote=TEXT),
+)
+
+
+def _told(answer: Json, material: Material) -> OpOutput:
+    """`{"items": [], "facts": […], "aliases": […]}` as the rule gives them, each with `verified`.
+
+    An alias whose quote does not hold both names is not verified: it is no sentence that says so.
+    """
+    quotes = Quotes(material.text)
+    value: dict[str, Json] = {"items": []}
+    spans: list[Span] = []
+    number = 0
+    for name in ("facts", "aliases"):
+        value[name] = []
+        for item in answer[name]:
+            place = quotes.find(item["quote"])
+            said = place is not None and (name == "facts" or _names_both(item, material.text[place.start : place.end]))
+            if place is not None:
+                spans.append(Span(item=number, start=place.start, end=place.end))
+            value[name].append(item | {"verified": said})
+            number += 1
+    return OpOutput(value=value, spans=tuple(spans))
+
+
+def _names_both(item: Json, quote: str) -> bool:
+    found = Quotes(quote)
+    return all(found.find(item[name]) is not None for name in ("name", "alias"))
+
+
 def _extracted(answer: Json, material: Material) -> OpOutput:
     """`{"items": [{"name", "kind", "count"}], "facts": […], "events": […], "not_found": [name, …]}`.
 
@@ -108,4 +149,21 @@ def _numbered(
     return OpOutput(value=value, spans=tuple(spans))
 
 
+def join_facts(outputs: Sequence[OpOutput]) -> OpOutput:
+    """Facts and aliases of the parts, one after another."""
+    value: dict[str, Json] = {"items": [], "facts": [], "aliases": []}
+    spans: dict[str, list[Span]] = {"facts": [], "aliases": []}
+    for output in outputs:
+        count = len(output.value["facts"])
+        for span in output.spans:
+            name = "facts" if span.item < count else "aliases"
+            at = span.item - (0 if name == "facts" else count) + len(value[name])
+            spans[name].append(Span(item=at, start=span.start, end=span.end))
+        for name in spans:
+            value[name] += output.value[name]
+    moved = [Span(item=s.item + len(value["facts"]), start=s.start, end=s.end) for s in spans["aliases"]]
+    return OpOutput(value=value, spans=(*spans["facts"], *moved))
+
+
+FACTS = Ask(prompt=_FACTS, schema=_FACTS_SCHEMA, finish=_told, join=join_facts)
 EXTRACT = Ask(prompt=_EXTRACT, schema=_SCHEMA, finish=_extracted, join=join_lists)

@@ -1,0 +1,150 @@
+"""What a merge asks after its judgement: each question a task, asked once, answered for good."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from db.values import Job
+from pipeline.spec import parse
+from pipeline.states import JobState, TaskState
+from tests.integration.conftest import Laboratory
+from tests.llm.server import Server
+from workers.outputs.explain_nodes import explain_node
+from workers.planning.preview import preview
+
+BOOK = """Chapter 1
+
+Marren looked up with green eyes. Osric looked up with grey eyes. Tobias looked up with blue eyes.
+Edith looked up with hazel eyes.
+
+Chapter 2
+
+Marren looked up with brown eyes. In the tale Osric looked up with black eyes. Tobias looked up with red eyes.
+
+Chapter 3
+
+Edith looked up with amber eyes.
+"""
+PIPELINE = """
+name = "judged"
+[grain]
+limit = 200
+[[step]]
+name = "facts"
+kind = "map"
+op = "facts"
+model = "extractive"
+[[step]]
+name = "conflicts"
+kind = "merge"
+op = "conflicts"
+model = "judge"
+"""
+VERDICTS = {
+    "Marren": {"verdict": "conflict", "why": "Nothing says that they changed."},
+    "Osric": {"verdict": "flashback", "why": "The second is a tale."},
+    "Tobias": {"verdict": "not_comparable", "why": "Red from weeping."},
+    "Edith": {"verdict": "change", "why": "They changed in between."},
+}
+
+
+@pytest.fixture(scope="module")
+def stub() -> Iterator[Server]:
+    """A language model that says what it is told to."""
+    server = Server()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def judged(lab: Laboratory, stub: Server) -> Laboratory:
+    """A laboratory with a judge."""
+    stub.reset()
+    stub.rules(*({"match": f"({name}; eyes", "json": verdict} for name, verdict in VERDICTS.items()))
+    profile = {"provider": "openai", "base_url": stub.url, "model": "stub-1", "context_window": 8192}
+    lab.options["models"] = {"extractive": {"provider": "extractive"}, "judge": profile}
+    return lab
+
+
+def subjects(output: dict[str, object], part: str) -> list[tuple[str, str | None]]:
+    return [(row["subject"], row["verdict"]) for row in output[part]]  # type: ignore[attr-defined]
+
+
+def questions(lab: Laboratory, job: Job) -> list[object]:
+    return lab.tasks(job, position=1, level=3)
+
+
+def test_contradictions_go_to_the_model_one_by_one_and_a_rerun_asks_nothing(judged: Laboratory, stub: Server) -> None:
+    book = judged.book(BOOK)
+    job = judged.run(PIPELINE, book)
+    assert job.state is JobState.DONE
+    output = judged.output(job)
+    assert subjects(output, "conflicts") == [("Marren", "conflict")]
+    assert sorted(subjects(output, "dismissed")) == [
+        ("Edith", "change"), ("Osric", "flashback"), ("Tobias", "not_comparable"),
+    ]  # fmt: skip
+    assert output["conflicts"][0]["why"] == VERDICTS["Marren"]["why"]
+    assert len(stub.calls) == len(questions(judged, job)) == 4
+    asked = next(call["text"] for call in stub.calls if "(Marren; eyes" in call["text"])
+    assert "Marren looked up with green eyes." in asked
+    assert "Marren looked up with brown eyes." in asked
+    assert asked.index("green eyes") < asked.index("brown eyes")
+
+    again = judged.run(PIPELINE, judged.book(BOOK, "copy.txt"))
+    assert judged.calls(again) == 0
+    assert len(stub.calls) == 4
+    assert subjects(judged.output(again), "conflicts") == [("Marren", "conflict")]
+
+
+def test_an_edit_asks_again_about_what_stands_around_it_alone(judged: Laboratory, stub: Server) -> None:
+    book = judged.book(BOOK)
+    judged.run(PIPELINE, book)
+    book.write_text(BOOK.replace("Chapter 3\n", "Chapter 3\n\nYears went by."))
+    job = judged.run(PIPELINE, book)
+    assert len(stub.calls) == 5
+    told = [call["text"] for call in stub.calls][4]
+    assert "(Edith; eyes" in told
+    missed = next(task.ordinal for task in questions(judged, job) if not task.hit)
+    found = explain_node(judged.database, judged.ops, f"conflicts/3/{missed}", str(job.id))
+    assert (found["kind"], found["chunks"]) == ("question", 2)
+    assert [change["why"] for change in found["changes"]] == ["new input"]
+    assert [edit["section"] for edit in found["causes"]["edits"]] == ["Chapter 3"]
+
+
+def test_what_the_model_does_not_answer_stays_as_the_rule_found_it(judged: Laboratory, stub: Server) -> None:
+    rules = [{"match": f"({name}; eyes", "json": verdict} for name, verdict in VERDICTS.items()]
+    stub.rules({"match": "(Osric; eyes", "json": {"verdict": "perhaps", "why": ""}}, *rules)
+    job = judged.run(PIPELINE.replace('model = "judge"', 'model = "judge"\nattempts = 2'), judged.book(BOOK))
+    assert job.state is JobState.HOLES
+    assert subjects(judged.output(job), "conflicts") == [("Marren", "conflict"), ("Osric", None)]
+    assert [task.state for task in questions(judged, job)].count(TaskState.FAILED) == 1
+
+
+def test_without_a_language_model_the_rule_has_judged_and_no_key_is_another(judged: Laboratory, stub: Server) -> None:
+    book = judged.book(BOOK)
+    plain = judged.run(PIPELINE.replace('model = "judge"', 'model = "extractive"'), book)
+    assert questions(judged, plain) == []
+    assert len(judged.output(plain)["conflicts"]) == 4
+    assert "dismissed" not in judged.output(plain)
+    job = judged.run(PIPELINE, book)
+    for level in (1, 2):
+        assert all(task.hit for task in judged.tasks(job, position=1, level=level))
+    by_rule = judged.run(PIPELINE.replace('model = "judge"', 'params = { judge = "rule" }'), book)
+    assert judged.calls(by_rule) == 0
+    assert len(stub.calls) == 4
+
+
+def test_a_plan_bounds_what_will_be_asked(judged: Laboratory, stub: Server) -> None:
+    spec = parse(PIPELINE, "test")
+    documents = judged.ingest(judged.book(BOOK), limit=200)
+    facts, merge, asks = preview(
+        judged.database, spec, documents, ops=judged.ops, models=judged.main, model="extractive"
+    )
+    assert (facts.model, merge.model, asks.model) == ("extractive", None, "judge")
+    assert (asks.step, asks.calls_least, asks.exact) == ("conflicts", 0, False)
+    job = judged.run(PIPELINE, judged.folder / "book.txt")
+    assert merge.calls_most >= sum(len(judged.tasks(job, position=1, level=level)) for level in (1, 2))
+    assert asks.calls_most >= 4
+    assert asks.tokens_in_most >= sum(call["tokens"] for call in stub.calls)
