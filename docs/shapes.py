@@ -65,6 +65,7 @@ class EntryAlias(Shape):
     alias: str
     name: str
     times: int
+    judged: Literal["rule", "model"] | None = None
     quote: str
     citations: list[Citation]
 

@@ -27,9 +27,10 @@ GLOSSARY = MergeOp(
     summarize=glossary.summarise_shard,
     resolve=lambda summaries, _params: glossary.resolve(summaries),
     output="glossary",
-    defaults={FOLD: False},
-    options={FOLD: (False, True)},
+    defaults={FOLD: False, glossary.INQUIRY.option: "off"},
+    options={FOLD: (False, True), glossary.INQUIRY.option: ("off", "rule", "model")},
     keying=frozenset({FOLD}),
+    inquiry=glossary.INQUIRY,
 )
 FACTS = MapOp(name="facts", version=1, ask=extraction.FACTS, points=True)
 CONFLICTS = MergeOp(

@@ -148,3 +148,73 @@ def test_a_plan_bounds_what_will_be_asked(judged: Laboratory, stub: Server) -> N
     assert merge.calls_most >= sum(len(judged.tasks(job, position=1, level=level)) for level in (1, 2))
     assert asks.calls_most >= 4
     assert asks.tokens_in_most >= sum(call["tokens"] for call in stub.calls)
+
+
+NAMES = """Chapter 1
+
+Marren Oake came ashore with Osric Venn. Then Marren Oake slept, and Osric Venn waited for Marren Oake.
+
+Chapter 2
+
+At night Marren Oake, also spelt Marren Oak, signed. They saw Marren Oak again, and with Marren Oak went Osric Venn.
+
+Chapter 3
+
+Then came Osric Penn with Osric Venn. Nobody had seen Osric Penn before, and Osric Penn never spoke to Osric Venn.
+"""
+GLOSSARY = """
+name = "alike"
+[grain]
+limit = 200
+[[step]]
+name = "extract"
+kind = "map"
+op = "extract"
+model = "extractive"
+[[step]]
+name = "merge"
+kind = "merge"
+op = "glossary"
+"""
+BY_RULE = GLOSSARY + 'params = { near_names = "rule" }\n'
+BY_MODEL = GLOSSARY + 'params = { near_names = "model" }\nmodel = "judge"\n'
+
+
+def entries(lab: Laboratory, job: Job) -> dict[str, dict[str, object]]:
+    return {row["name"]: row for row in lab.output(job)["entries"]}  # type: ignore[attr-defined]
+
+
+def test_alike_names_are_one_where_a_sentence_says_so_and_the_rest_stay_two(judged: Laboratory) -> None:
+    book = judged.book(NAMES)
+    before = entries(judged, plain := judged.run(GLOSSARY, book))
+    assert {"Marren Oake", "Marren Oak", "Osric Venn", "Osric Penn"} <= before.keys()
+    assert judged.tasks(plain, position=1, level=3) == []
+    job = judged.run(BY_RULE, book)
+    found = entries(judged, job)
+    assert {"Osric Venn", "Osric Penn"} <= found.keys()
+    assert "Marren Oak" not in found
+    assert found["Marren Oake"]["count"] == before["Marren Oake"]["count"] + before["Marren Oak"]["count"]
+    (statement,) = found["Marren Oake"]["stated"]
+    (citation,) = statement["citations"]
+    assert (statement["alias"], statement["judged"], citation["section"]) == ("Marren Oak", "rule", "Chapter 2")
+    assert NAMES[citation["start"] : citation["end"]] == statement["quote"]
+    assert "Marren Oak," in statement["quote"]
+    assert all(task.hit for level in (1, 2) for task in judged.tasks(job, position=1, level=level))
+    assert judged.calls(job) == len(questions(judged, job)) == 2
+    assert judged.calls(judged.run(BY_RULE, judged.book(NAMES, "copy.txt"))) == 0
+
+
+def test_a_model_judges_alike_names_by_a_sentence_of_the_book_or_not_at_all(judged: Laboratory, stub: Server) -> None:
+    stub.rules(
+        {"match": "Marren Oak\n", "json": {"verdict": "same", "quote": "Marren Oake, also spelt Marren Oak, signed"}},
+        {"match": "Osric Penn\n", "json": {"verdict": "same", "quote": "Osric Penn was Osric Venn"}},
+    )
+    job = judged.run(BY_MODEL, judged.book(NAMES))
+    found = entries(judged, job)
+    assert "Marren Oak" not in found
+    assert {"Osric Venn", "Osric Penn"} <= found.keys(), "the book has no such sentence"
+    assert found["Marren Oake"]["stated"][0]["judged"] == "model"
+    assert len(stub.calls) == len(questions(judged, job)) == 2
+    again = judged.run(BY_MODEL, judged.book(NAMES, "copy.txt"))
+    assert judged.calls(again) == 0
+    assert len(stub.calls) == 2

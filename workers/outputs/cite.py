@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -107,6 +107,15 @@ class Citer:
         """The whole chunks at ordinals."""
         self.load(ordinals)
         return [self._cite(ordinal, -1, 1)[0] for ordinal in ordinals]
+
+    def words(self, ordinals: Sequence[int], words: str) -> list[Citation]:
+        """The first place of some words in the first of the chunks that has them."""
+        self.load(ordinals)
+        for ordinal in ordinals:
+            place, chunk, text = self._chunks[ordinal]
+            if (at := text.find(words)) >= 0:
+                return [self._citation(place, chunk, text, ordinal, at, at + len(words))]
+        return []
 
     def text(self, ordinal: int) -> str:
         """The text of a chunk that was cited."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TypeVar
 
@@ -48,6 +48,7 @@ def judged(view: View, plan: StepPlan, values: Sequence[Json]) -> Json | None:
     resolved = judgement(view, plan)
     if resolved is None:
         return None
+    resolved = glossary.joined(resolved, [(item.about, item.answer) for item in answered(view, plan)])
     found = view.rows.decisions.of([member.document.id for member in view.context.selection.members])
     decisions = [
         glossary.Decision(
@@ -65,12 +66,14 @@ def entries(view: View, plan: StepPlan) -> Iterator[dict[str, Json]]:
     """Glossary entries: `{name, kind, count, aliases, citation_count, citations}`, most mentioned first.
 
     Where the book states that two names of an entry are one it has `stated` too: `[{alias, name, times, quote,
-    citations}]`, with the sentence that says so first: for a mask, in the chapter where it falls.
+    citations}]`, with the sentence that says so first: for a mask, in the chapter where it falls; for names that are
+    alike, the sentence by which they were `judged` (by `rule` or `model`) to be one.
     """
     values, leaves = shards(view, plan)
     resolved = judged(view, plan, values)
     if resolved is None:
         return
+    quoted = _quoted(view, plan)
     citer = Citer(view.rows, view.context.selection, view.source(plan).id)
     for batch in batched(glossary.entries(values, resolved), BATCH):
         places = [sorted((leaves[shard][part], item) for shard, part, item in entry.cites) for entry in batch]
@@ -86,6 +89,7 @@ def entries(view: View, plan: StepPlan) -> Iterator[dict[str, Json]]:
                 "citations": [view.style(citation) for _ in some for citation in next(cited)],
             }
             stated = [_statement(view, citer, leaves, statement) for statement in entry.stated]
+            stated += [_judgement(view, plan, citer, quoted, near) for near in entry.near]
             yield row | ({"stated": stated} if stated else {})
 
 
@@ -100,6 +104,34 @@ def _statement(
         "times": len(statement.cites),
         "quote": citer.quoted(*place),
         "citations": [view.style(citation) for citation in cited],
+    }
+
+
+def _quoted(view: View, plan: StepPlan) -> dict[tuple[frozenset[str], str], Sequence[tuple[int, int]]]:
+    """The places that were shown, by the two names that were asked about and the sentence that joined them."""
+    return {
+        (frozenset(item.about[which]["name"] for which in ("one", "two")), item.answer["quote"]): item.places
+        for item in answered(view, plan)
+        if item.answer["quote"]
+    }
+
+
+def _judgement(
+    view: View,
+    plan: StepPlan,
+    citer: Citer,
+    quoted: Mapping[tuple[frozenset[str], str], Sequence[tuple[int, int]]],
+    near: tuple[str, str, str],
+) -> dict[str, Json]:
+    alias, name, quote = near
+    leaves = [leaf for leaf, _ in quoted[frozenset((alias, name)), quote]]
+    return {
+        "alias": alias,
+        "name": name,
+        "times": 1,
+        "quote": " ".join(quote.split()),
+        "citations": [view.style(citation) for citation in citer.words(leaves, quote)],
+        "judged": "model" if plan.model else "rule",
     }
 
 

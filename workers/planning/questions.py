@@ -16,6 +16,7 @@ from workers.planning.context import JobContext
 from workers.planning.plan import JUDGEMENT
 from workers.planning.shards import judgement_of, shards_of
 
+LOOKED_AT = 20  # times as many are looked at as may be asked: most pairs of alike names share no passage
 BATCH = 100  # questions whose texts are held at once
 
 
@@ -58,8 +59,10 @@ def questions(database: Database, context: JobContext, step: Step) -> list[NewTa
     with database.read() as rows:
         steps = rows.jobs.steps(context.job.id)
         citer = _citer(rows, context, step, steps)
-        found = islice(_found(rows, inquiry, step, steps), inquiry.most)
+        found = islice(_found(rows, inquiry, step, steps), inquiry.most * LOOKED_AT)
         for batch in _batches(found):
+            if len(tasks) >= inquiry.most:
+                break
             for question, text in zip(batch, _shown(citer, inquiry, batch), strict=True):
                 if text is not None:
                     shown = canonical.sha256(text.encode("utf-8", "surrogatepass"))
@@ -68,7 +71,7 @@ def questions(database: Database, context: JobContext, step: Step) -> list[NewTa
                     # In a view's tree a node of a merge stands at its scope: one that its key gives does not move.
                     scope = int.from_bytes(key[:4]) >> 1
                     tasks.append(NewTask(len(tasks), key, inputs=held.stored(), scope=scope))
-    return tasks
+    return tasks[: inquiry.most]
 
 
 def inquiry_of(context: JobContext, step: Step) -> Inquiry:

@@ -20,7 +20,8 @@ from pipeline.reduce import glossary
 from pipeline.reduce.foldtree import FoldTree, Ref
 from pipeline.surroundings import Anchor, Surroundings, anchors, choose
 from workers.planning.context import JobContext
-from workers.planning.plan import StepPlan
+from workers.planning.plan import QUESTIONS, StepPlan
+from workers.planning.questions import answers
 from workers.planning.selection import Place
 
 
@@ -234,6 +235,9 @@ def _judged(
 ) -> Any:
     keys = list(rows.tasks.keys(_level(steps, merge.position, 2).id).values())
     resolved = canonical.loads(rows.results.outputs(keys)[keys[0]])
+    if merge.asks:
+        said = answers(rows, _level(steps, merge.position, QUESTIONS))
+        resolved = glossary.joined(resolved, [(item.about, item.answer) for item in said])
     stored = rows.decisions.of([member.document.id for member in context.selection.members])
     decisions = [
         glossary.Decision(

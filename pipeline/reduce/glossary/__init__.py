@@ -7,11 +7,13 @@ extract outputs → `partition` by shard → `merge_shard` → `summarise_shard`
 from pipeline.reduce.glossary.decisions import Decision, DecisionKind, decided, find
 from pipeline.reduce.glossary.keys import canonical_key, partition, shard_of
 from pipeline.reduce.glossary.merge import merge_shard, summarise_shard
+from pipeline.reduce.glossary.near import INQUIRY, joined
 from pipeline.reduce.glossary.resolve import GLOSSARY_VERSION, resolve
 from pipeline.reduce.glossary.stream import Entry, Statement, entries
 
 __all__ = [
     "GLOSSARY_VERSION",
+    "INQUIRY",
     "Decision",
     "DecisionKind",
     "Entry",
@@ -20,6 +22,7 @@ __all__ = [
     "decided",
     "entries",
     "find",
+    "joined",
     "merge_shard",
     "partition",
     "resolve",

@@ -9,6 +9,7 @@ from enum import StrEnum
 from pipeline.ops.values import Json
 from pipeline.reduce.glossary.keys import canonical_key
 
+_SAID = ("stated", "near")  # what an entity holds of the sentences by which its names are one
 Counts = Mapping[tuple[str, str], int]  # mentions by (key, kind) of the shards' entries
 
 
@@ -84,8 +85,9 @@ def _merged(keep: list[Json], name: str, into: str, fold: bool) -> list[Json]:
         "aliases": sorted({*one["aliases"], *other["aliases"], one["name"]} - {other["name"]}),
         "members": sorted(one["members"] + other["members"]),
     }
-    if stated := [*one.get("stated", ()), *other.get("stated", ())]:
-        joined["stated"] = sorted(stated)
+    for said in _SAID:
+        if links := [*one.get(said, ()), *other.get(said, ())]:
+            joined[said] = sorted(links)
     return [joined if entry is other else entry for entry in keep if entry is not one]
 
 
@@ -94,7 +96,7 @@ def _split(keep: list[Json], name: str, out_of: str, counts: Counts, fold: bool)
     if whole is None:
         return keep
     key = _key(name, fold)
-    entity = _unstated(whole, key)
+    entity = _unstated(whole, key, fold)
     mine = [member for member in entity["members"] if member[0] == key]
     rest = [member for member in entity["members"] if member[0] != key]
     if not mine and key in _aliases(entity, fold):  # stated but never counted: nothing but the name goes
@@ -114,10 +116,18 @@ def _split(keep: list[Json], name: str, out_of: str, counts: Counts, fold: bool)
     return [*(left if entry is whole else entry for entry in keep), apart]
 
 
-def _unstated(entity: Json, key: str) -> Json:
-    """The entity without what the book states of a name: a person knows better."""
-    kept = [link for link in entity.get("stated", ()) if key not in (link[0], link[0].removeprefix("the "), link[1])]
-    return {name: value for name, value in entity.items() if name != "stated"} | ({"stated": kept} if kept else {})
+def _unstated(entity: Json, key: str, fold: bool) -> Json:
+    """The entity without what the book says of a name: a person knows better."""
+    kept: dict[str, Json] = {
+        "stated": [link for link in entity.get("stated", ()) if key not in (*_bare(link[0]), link[1])],
+        "near": [link for link in entity.get("near", ()) if key not in (_key(link[0], fold), _key(link[1], fold))],
+    }
+    plain = {name: value for name, value in entity.items() if name not in _SAID}
+    return plain | {name: links for name, links in kept.items() if links}
+
+
+def _bare(key: str) -> tuple[str, str]:
+    return key, key.removeprefix("the ")
 
 
 def _renamed(keep: list[Json], name: str, to: str, fold: bool) -> list[Json]:

@@ -29,6 +29,7 @@ class Entry:
     aliases: tuple[str, ...]
     cites: tuple[tuple[int, int, int], ...]  # (shard, part, item), in the order of the shards' parts
     stated: tuple[Statement, ...] = ()
+    near: tuple[tuple[str, str, str], ...] = ()  # (alias, name, quote) of alike names that were judged to be one
 
 
 def entries(shard_values: Sequence[Json], resolved: Json) -> Iterator[Entry]:
@@ -62,6 +63,7 @@ def entries(shard_values: Sequence[Json], resolved: Json) -> Iterator[Entry]:
             aliases=tuple(kept["aliases"]),
             cites=tuple(cite for shard, flat in (cites, *away.get(rank, ())) for cite in _cites(shard, flat)),
             stated=tuple(_statements(kept.get("stated", ()), said)),
+            near=tuple((alias, name, quote) for alias, name, quote in kept.get("near", ())),
         )
 
 
