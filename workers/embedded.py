@@ -137,12 +137,12 @@ class EmbeddedRunner:
         return False
 
     def _open_lanes(self, context: JobContext) -> None:
-        for lane, model in context.lanes.items():
-            if lane not in self._lanes:
-                slots = self._runtime.model(model).slots if model else self._runtime.settings.op_slots
+        for plan in context.plans:
+            if plan.lane not in self._lanes:
+                slots = self._runtime.model(plan.model).slots if plan.model else self._runtime.settings.op_slots
                 window = max(2, int(slots * self._runtime.settings.window_per_slot))
-                self._lanes[lane] = Lane(lane, slots, window)
-                self._lanes[lane].start(self)
+                self._lanes[plan.lane] = Lane(plan.lane, slots, window)
+                self._lanes[plan.lane].start(self)
         self._lanes.setdefault(LOCAL, Lane(LOCAL, 0, 0))
 
     def _ended(self, works: Sequence[Work]) -> None:

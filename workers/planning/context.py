@@ -62,12 +62,6 @@ class JobContext:
             self._by_level[position] = (plan, below, below, plan.at(QUESTIONS))
         return self._by_level[position]
 
-    @property
-    def lanes(self) -> dict[str, str | None]:
-        """The lanes that its tasks run on, each with its model."""
-        every = [plan for at in range(len(self.plans)) for plan in self._levels(at)[int(self.plans[at].asks) :]]
-        return {plan.lane: plan.model for plan in every}
-
 
 def load_context(database: Database, ops: Registry, job_id: UUID, *, to_read: bool = False) -> JobContext:
     """Load a job. Only `to_read` it, an op may have changed since. Raises NotFoundError for an unknown job."""

@@ -46,6 +46,9 @@ class StepPlan:
     entities_most: int = 0
     overlap: bool = False  # is the grain's overlap shown with its chunks?
     asks: bool = False  # does a merge ask questions after its judgement? `model` is then who answers them
+    slots_of: str | None = (
+        None  # whose slots the shards and the judgement of such a merge run on in an embedded process
+    )
 
     @property
     def shows(self) -> bool:
@@ -68,7 +71,7 @@ class StepPlan:
         if not isinstance(self.op, MergeOp) or not self.asks:
             return self
         if level < QUESTIONS:
-            return replace(self, model=None, model_identity=None, sent=None, limits=None)
+            return replace(self, model=None, model_identity=None, sent=None, limits=None, slots_of=self.model)
         assert self.op.inquiry is not None
         op = self.op.inquiry.op
         return replace(self, op=op if self.model is None else replace(op, run=None), params=dict(op.defaults))
@@ -76,7 +79,7 @@ class StepPlan:
     @property
     def lane(self) -> str:
         """Which pool of slots it runs on."""
-        return self.model or LOCAL
+        return self.model or self.slots_of or LOCAL
 
     def identity(self, *, top: bool = False, **more: Json) -> Identity:
         """What goes into the keys of its nodes; of a fold's `top` nodes."""
