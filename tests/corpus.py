@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 _BESIDE = Path(__file__).resolve().parents[1] / ".." / "shared" / "corpus"
 
@@ -11,3 +15,13 @@ _BESIDE = Path(__file__).resolve().parents[1] / ".." / "shared" / "corpus"
 CORPUS = Path(os.environ.get("OCTAVO_CORPUS") or _BESIDE).resolve()
 
 ABSENT = "there is no corpus: neither OCTAVO_CORPUS nor a folder shared/corpus beside the project names one"
+
+
+def written_novel(folder: Path, language: str, chapters: int) -> Path:
+    """A generated novel with its truth file in a folder; skips the test where there is no corpus."""
+    maker = CORPUS / "make_webnovel.py"
+    if not maker.exists():
+        pytest.skip(ABSENT)
+    arguments = ["--lang", language, "--chapters", str(chapters), "--out", str(folder)]
+    subprocess.run([sys.executable, str(maker), *arguments], check=True, capture_output=True)
+    return folder

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import random
-import subprocess
-import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -13,7 +11,7 @@ import pytest
 
 from pipeline.reduce import conflicts
 from pipeline.reduce.conflicts import Fact, detect
-from tests.corpus import ABSENT, CORPUS
+from tests.corpus import written_novel
 from tests.judge_conflicts import Report, Score, score
 from tests.oracle import Oracle
 
@@ -157,19 +155,10 @@ def whole(found: Score) -> None:
     assert (found.aliases_right, found.aliases_wrong) == (found.aliases_stated, 0), found.line()
 
 
-def written(tmp_path: Path, language: str, chapters: int) -> Path:
-    maker = CORPUS / "make_webnovel.py"
-    if not maker.exists():
-        pytest.skip(ABSENT)
-    arguments = ["--lang", language, "--chapters", str(chapters), "--out", str(tmp_path)]
-    subprocess.run([sys.executable, str(maker), *arguments], check=True, capture_output=True)
-    return tmp_path
-
-
 @pytest.mark.corpus
 @pytest.mark.parametrize("language", ["zh", "en"])
 def test_a_novels_contradictions_and_aliases_are_found_under_noise(tmp_path: Path, language: str) -> None:
-    folder = written(tmp_path, language, 400)
+    folder = written_novel(tmp_path, language, 400)
     whole(judged(folder, language, seed=0, noise=False))
     check(judged(folder, language, seed=1))
 
@@ -178,7 +167,7 @@ def test_a_novels_contradictions_and_aliases_are_found_under_noise(tmp_path: Pat
 @pytest.mark.nightly
 @pytest.mark.parametrize("language", ["zh", "en"])
 def test_all_chapters_of_a_long_novel_too(tmp_path: Path, language: str) -> None:
-    folder = written(tmp_path, language, 4232)
+    folder = written_novel(tmp_path, language, 4232)
     whole(judged(folder, language, seed=0, noise=False))
     for seed in (1, 2, 3):
         found = judged(folder, language, seed)
