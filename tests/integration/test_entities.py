@@ -168,3 +168,14 @@ def test_a_decision_about_names_that_are_not_there_is_refused_or_sleeps(lab: Lab
     book.write_text(STORY)
     lab.run(load("glossary"), book)
     assert "Old Thunder" in names(lab, path)["Ahab"][1], "it wakes where its names come back"
+
+
+def test_a_name_keeps_its_first_word_at_the_start_of_a_sentence(lab: Laboratory) -> None:
+    book = lab.book(
+        "Chapter 1\n\nOld Thunder rode by. Poor Stubb saw it, and Stubb laughed.\n\n"
+        "Chapter 2\n\nThe old men had seen Old Thunder, and the poor men had seen Stubb. Old Thunder was gone.\n"
+    )
+    job = lab.run(load("glossary"), book)
+    assert names(lab, str(book)) == {"Old Thunder": (3, []), "Stubb": (3, [])}
+    rows = {row["name"]: row for row in lab.output(job)["entries"]}
+    assert [place["section"] for place in rows["Old Thunder"]["citations"]] == ["Chapter 1", "Chapter 2"]

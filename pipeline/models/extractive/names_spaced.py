@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pipeline.models.extractive import words_en as en
@@ -35,6 +35,7 @@ _HEADING = re.compile(
 )
 _LOOK_BACK = 24
 _NAME_WORDS = 5
+_INSIDE = 3  # a name of its own is written so inside a sentence at least once for so many starts
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,7 +46,8 @@ class Word:
     end: int
     text: str
 
-    inner: bool = False  # an initial, or an adjective that names may begin with, inside a sentence
+    inner: bool = False  # an initial, or an adjective that names may begin with
+    adjective: bool = False  # such an adjective: at the start of a sentence it may be no part of the name
 
     @property
     def capital(self) -> bool:
@@ -68,6 +70,30 @@ def find_names(masked: str) -> list[Mentions]:
     return list(found.values())
 
 
+def settled(found: list[Mentions]) -> list[Mentions]:
+    """The names of a text that stands for itself: what only stands at starts behind an ordinary word is without it."""
+    by_name = {mentions.name: mentions for mentions in found if not is_start(mentions.seen)}
+    for mentions in found:
+        if is_start(mentions.seen) and len(rest := behind(mentions.name)) > 1:
+            name = by_name.setdefault(rest, Mentions(name=rest, kind=mentions.kind))
+            name.join(mentions)
+            name.note("mid", mentions.seen.get("start", 0))
+    return list(by_name.values())
+
+
+def is_start(seen: Mapping[str, int]) -> bool:
+    """Does a name stand at starts (all but) alone, behind a word that is an ordinary one?"""
+    return (seen.get("mid", 0) + seen.get("list", 0)) * _INSIDE < seen.get("common", 0)
+
+
+def behind(name: str) -> str:
+    """The name behind the first word of one, and behind what joins it (of)."""
+    rest = name.split()[1:]
+    while rest and (rest[0] in _CONNECTORS or rest[0] == "the"):
+        rest = rest[1:]
+    return " ".join(rest)
+
+
 def _blank(match: re.Match[str]) -> str:
     return BLANK * len(match.group())
 
@@ -80,8 +106,9 @@ def _words(text: str) -> list[Word]:
             start = match.start()
             adjective = form[0].isupper() and form.lower() in en.NAME_ADJECTIVES
             initial = len(form) == 1 and text.startswith(".", match.end())
-            inner = initial or (adjective and not _starts_sentence(text, start))
-            words.append(Word(start=start, end=start + len(form), text=form, inner=inner))
+            words.append(
+                Word(start=start, end=start + len(form), text=form, inner=initial or adjective, adjective=adjective)
+            )
     return words
 
 
@@ -147,10 +174,10 @@ def _joined(text: str, one: Word, two: Word) -> bool:
 def _take(text: str, words: list[Word], run: tuple[int, int], lower: Counter[str], found: dict[str, Mentions]) -> None:
     first, end = run
     at_start = _starts_sentence(text, words[first].start)
-    if at_start and end - first > 1 and lower[words[first].text.lower()] and not _is_title(words[first]):
-        first, at_start = first + 1, False
-        while first < end and not _is_name_word(words[first]):
-            first += 1
+    # "Old Thunder came", in a chunk that has "old" too: a name of two words, or an ordinary one before a name? The
+    # whole book tells (`pipeline.reduce.glossary.starts`): here the mention is only marked.
+    ordinary = words[first].adjective or lower[words[first].text.lower()] > 0
+    common = at_start and end - first > 1 and ordinary and not _is_title(words[first])
     while end > first and not _is_name_word(words[end - 1]):
         end -= 1
     if first >= end or (end - first == 1 and (_is_furniture(words[first]) or words[first].inner)):
@@ -159,8 +186,10 @@ def _take(text: str, words: list[Word], run: tuple[int, int], lower: Counter[str
     name = " ".join(text[start:stop].split())
     mentions = found.setdefault(name, Mentions(name=name))
     mentions.at(start, stop)
+    common = common and end - first > 1
+    mentions.note("common", int(common))
     mentions.note("start" if at_start else "list" if text[start - 2 : start - 1] == "," else "mid")
-    _note_neighbours(text, words, first, end, mentions)
+    _note_neighbours(text, words, first, end, mentions, common)
 
 
 def _is_title(word: Word) -> bool:
@@ -182,12 +211,14 @@ def _starts_sentence(text: str, start: int) -> bool:
     return _START.search(before) is not None
 
 
-def _note_neighbours(text: str, words: list[Word], first: int, end: int, mentions: Mentions) -> None:
+def _note_neighbours(text: str, words: list[Word], first: int, end: int, mentions: Mentions, common: bool) -> None:
     before = words[first - 1] if first else None
     after = words[end] if end < len(words) else None
     if before and text[before.end : words[first].start].strip(" \n,") == "":
         plain = before.text.lower()
-        mentions.note("speech", int(plain in en.SPEECH and plain != "called"))
+        # Every autumn, he said, Grey Skerry burned more oil: a place may begin what is said.
+        quoted = common and "," in text[before.end : words[first].start]
+        mentions.note("speech", int(plain in en.SPEECH and plain != "called" and not quoted))
         mentions.note("place", int(plain in en.PLACE_BEFORE))
         mentions.note("in", int(plain in en.PLACE_SURE))
         mentions.note("the", int(plain in ("the", "this", "that")))

@@ -32,7 +32,7 @@ def key_terms(texts: Sequence[str], wanted: int) -> list[str]:
         return [one.name for one in sorted(found, key=lambda one: (-one.count, len(one.name), one.name))][:wanted]
     if script is Script.KANA:
         return []
-    names = [one for one in names_spaced.find_names("\n\n".join(texts)) if one.seen.get("mid")]
+    names = [one for one in names_spaced.settled(names_spaced.find_names("\n\n".join(texts))) if one.seen.get("mid")]
     ordered = [one.name for one in sorted(names, key=lambda one: (-one.count, one.name))]
     taken = {word for name in ordered for word in name.lower().split()}
     words = Counter(unit for text in texts for unit in ranking.content(text, script) - taken)

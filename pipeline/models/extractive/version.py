@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-EXTRACTIVE_VERSION = 3
+EXTRACTIVE_VERSION = 4
 """Changes whenever any output of the model can change; golden outputs in the tests pin each version."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipeline.ops.values import Json
-from pipeline.reduce.glossary import aliases, evidence, han, kana, spaced
+from pipeline.reduce.glossary import aliases, evidence, han, kana, spaced, starts
 from pipeline.reduce.glossary.candidates import Candidate, Family, Kept, fragments_of, gather
 
-GLOSSARY_VERSION = 4
+GLOSSARY_VERSION = 5
 """Changes whenever an output of `merge_shard`, `summarise_shard` or `resolve` can change for the same input."""
 
 
@@ -21,7 +21,7 @@ def resolve(summaries: Sequence[Json]) -> Json:
     entry has; `stated` (left out when empty) are the links that the book itself states. Nothing holds a position.
     Items that came without the extractive model's sums (from a language model) were judged by their maker: they stay.
     """
-    candidates = gather(summaries)
+    candidates = starts.settled(gather(summaries))
     families: dict[Family, dict[str, Candidate]] = {family: {} for family in Family}
     for key, candidate in candidates.items():
         families[candidate.family][key] = candidate
