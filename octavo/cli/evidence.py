@@ -8,7 +8,7 @@ from uuid import UUID
 
 import typer
 
-from octavo.cli import console, options
+from octavo.cli import complete, console, options
 from pipeline.errors import UsageError
 from pipeline.evidence import plot
 from pipeline.ops.values import Json
@@ -27,7 +27,12 @@ SHOWN = 160  # characters of a hit
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="A question, or some words.")]
 Documents = Annotated[
     list[str] | None,
-    typer.Option("--document", "-d", help="Look in this document (path, title, URI or id); may be repeated."),
+    typer.Option(
+        "--document",
+        "-d",
+        help="Look in this document (path, title, URI or id); may be repeated.",
+        autocompletion=complete.documents,
+    ),
 ]
 Section = Annotated[str | None, typer.Option("--section", help="Look in sections whose title has this in it.")]
 BudgetOption = Annotated[

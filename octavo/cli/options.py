@@ -10,16 +10,11 @@ from typing import Annotated
 
 import typer
 
-from octavo.cli import console
+from octavo.cli import complete, console
 from octavo.cli.exits import Interrupted
 from pipeline import settings
-from pipeline.spec import GrainSpec, PipelineSpec, builtin_names, load
+from pipeline.spec import GrainSpec, PipelineSpec, load
 from workers.runtime import Runtime
-
-
-def _pipelines(incomplete: str) -> list[str]:
-    return [name for name in builtin_names() if name.startswith(incomplete)]
-
 
 State = Annotated[
     Path | None, typer.Option("--state", help="Folder that holds the state (default .octavo, or OCTAVO_STATE).")
@@ -41,7 +36,7 @@ Pipeline = Annotated[
         "--pipeline",
         "-p",
         help="A built-in pipeline (summary, glossary, outline, conflicts) or a .toml file.",
-        autocompletion=_pipelines,
+        autocompletion=complete.pipelines,
     ),
 ]
 Encoding = Annotated[str | None, typer.Option("--encoding", help="Force the encoding instead of finding it.")]
@@ -62,10 +57,21 @@ MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Stop
 MaxCalls = Annotated[int | None, typer.Option("--max-calls", min=1, help="Stop when there were so many model calls.")]
 Citations = Annotated[int, typer.Option("--citations", min=0, help="Citations of each entry to give; 0 gives all.")]
 OutputArg = Annotated[
-    str, typer.Argument(metavar="JOB", help="A view's name, or a job's id, its beginning or end, or 'last'.")
+    str,
+    typer.Argument(
+        metavar="JOB",
+        help="A view's name, or a job's id, its beginning or end, or 'last'.",
+        autocompletion=complete.outputs,
+    ),
 ]
-JobArg = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, its beginning or end, or 'last'.")]
-DocumentArg = Annotated[str, typer.Argument(metavar="BOOK", help="A document's path, title, URI or id.")]
+JobArg = Annotated[
+    str,
+    typer.Argument(metavar="JOB", help="A job's id, its beginning or end, or 'last'.", autocompletion=complete.jobs),
+]
+DocumentArg = Annotated[
+    str,
+    typer.Argument(metavar="BOOK", help="A document's path, title, URI or id.", autocompletion=complete.documents),
+]
 
 
 def caps(max_cost: float | None, max_tokens: int | None, max_calls: int | None) -> dict[str, int]:

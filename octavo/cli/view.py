@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from octavo.cli import console, options, show
+from octavo.cli import complete, console, options, show
 from pipeline.errors import UsageError
 from pipeline.ops.values import Json
 from pipeline.spec import builtin_names
@@ -29,7 +29,7 @@ view_app = typer.Typer(
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
-ViewArg = Annotated[str, typer.Argument(metavar="VIEW", help="A view's name.")]
+ViewArg = Annotated[str, typer.Argument(metavar="VIEW", help="A view's name.", autocompletion=complete.views)]
 
 
 def seconds(text: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from db.database import Repositories
-from db.values import Chunk, Document
+from db.values import Chunk, Document, Revision
 from pipeline.errors import NotFoundError
 from pipeline.ops.values import Json
 from workers.faces import books
@@ -13,20 +13,23 @@ from workers.faces.books import Shape, Shapes
 from workers.faces.jobs import task_row
 
 PLACES = 50  # pages that are looked at for a chunk, the newest first: each edit of it has made one
+REVISIONS = 10  # in which it is looked for, the newest first
 JOBS = 10
 STRETCHES = 100
 
 
 def chunk_row(rows: Repositories, shapes: Shapes, chunk_id: UUID) -> dict[str, Json]:
-    """A chunk with its text where it stands in a current revision. Raises NotFoundError."""
-    for document_id, chunking_id, found in rows.chunks.by_logical_id(chunk_id, PLACES):
-        document = rows.documents.get(document_id)
-        if document is None or document.current is None:
-            continue
-        placed = _placed(rows, shapes, document.current.id, chunking_id, found)
-        if placed is not None:
-            return _row(rows, document, *placed)
-    raise NotFoundError(f"There is no chunk {chunk_id} in a current revision")
+    """A chunk with its text where it stands in the current revision, or where it last stood. Raises NotFoundError."""
+    versions = rows.chunks.by_logical_id(chunk_id, PLACES)
+    documents = {document_id: rows.documents.get(document_id) for document_id, _, _ in versions}
+    for document in filter(None, documents.values()):
+        # Its grain may not have cut the current revision: only what a job asked for is cut.
+        for revision in rows.lists.revisions(document.id, limit=REVISIONS):
+            for document_id, chunking_id, chunk in versions:
+                placed = _placed(rows, shapes, revision.id, chunking_id, chunk) if document_id == document.id else None
+                if placed is not None:
+                    return _row(rows, document, revision, *placed)
+    raise NotFoundError(f"There is no chunk {chunk_id} in a revision that is kept")
 
 
 def _placed(
@@ -41,10 +44,11 @@ def _placed(
     return None if at is None else (shape, at)
 
 
-def _row(rows: Repositories, document: Document, shape: Shape, at: int) -> dict[str, Json]:
-    assert document.current is not None
+def _row(rows: Repositories, document: Document, revision: Revision, shape: Shape, at: int) -> dict[str, Json]:
     row = books.chunks(rows, shape, after=at - 1, limit=1, text=True)[0]
-    return row | {"document": str(document.id), "title": document.title, "revision": document.current.number}
+    current = document.current is not None and revision.id == document.current.id
+    more = {"document": str(document.id), "title": document.title, "revision": revision.number, "current": current}
+    return row | more
 
 
 def tasks_of(rows: Repositories, shapes: Shapes, chunk_id: UUID) -> list[dict[str, Json]]:

@@ -162,7 +162,7 @@ def get_text(
 
 @router.get("/chunks/{chunk}", operation_id="getChunk", response_model=shapes.ChunkPlace, tags=["chunks"])
 def get_chunk(chunk: UUID, web: Parts, _: Reader) -> dict[str, Json]:
-    """A chunk by its logical id, with its text, where it stands now."""
+    """A chunk by its logical id, with its text, where it stands now, or stood in the last revision cut so."""
     with web.runtime.database.read() as rows:
         return chunks.chunk_row(rows, web.shapes, chunk)
 

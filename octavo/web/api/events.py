@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Annotated
 from uuid import UUID
 
@@ -72,12 +73,21 @@ def _begin(web: Web, job: UUID, said: str | None) -> list[bytes] | None:
         if said is None or last is None:
             missed = [last] if last else []
         elif seen is None or seen < first - 1 or seen > last.sequence:
-            return [RESET, as_bytes(last)]
+            return [RESET, *_told([last], ended)]
         else:
             missed = rows.web.events(job, after=seen, limit=REPLAY_MOST)
     if ended and not missed and last is not None:
         return None
-    return [as_bytes(event) for event in missed]
+    return _told(missed, ended)
+
+
+def _told(found: list[Event], ended: bool) -> list[bytes]:
+    """Events as they go over the wire. A job may go on after an end, when its holes are retried: that was none then."""
+    last = len(found) - 1
+    return [
+        as_bytes(event if event.kind != "end" or (ended and at == last) else replace(event, kind="progress"))
+        for at, event in enumerate(found)
+    ]
 
 
 def as_bytes(event: Event) -> bytes:

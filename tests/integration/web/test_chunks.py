@@ -168,3 +168,18 @@ def test_time_left_is_none_where_nothing_is_left() -> None:
     assert jobs.eta_s(10, 10, 5.0) is None
     assert jobs.eta_s(10, 5, None) is None
     assert jobs.eta_s(10, 5, 0.5) == 10
+
+
+def test_a_chunk_whose_grain_did_not_cut_the_current_revision_is_shown_where_it_last_stood(site: Site) -> None:
+    """A task of an older job leads to its chunk, whatever cut the book since."""
+    book = site.lab.book(write_novel(3))
+    job = site.lab.run(SUMMARY.replace("limit = 400", "limit = 90"), book)
+    chunk = site.walk(f"/v1/jobs/{job.id}/tasks", step="summarize")[1]["place"]["chunk"]
+    assert site.get(f"/v1/chunks/{chunk}")["current"] is True
+    book.write_text(write_novel(4), encoding="utf-8")
+    site.lab.run(GLOSSARY, book)
+    found = site.get(f"/v1/chunks/{chunk}")
+    assert (found["revision"], found["current"]) == (1, False)
+    page = site.browser().get(f"/chunks/{chunk}").text
+    assert "as it stood in revision 1" in page
+    assert "revision=1#L" in page

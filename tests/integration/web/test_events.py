@@ -100,6 +100,20 @@ def test_it_is_204_when_the_end_was_seen_and_only_then(either_site: Site) -> Non
     assert [parsed(part) for part in client.get(path).text.split("\n\n")[1:-1]] == [(3, "end")]
 
 
+def test_an_end_after_which_the_job_went_on_is_told_as_none(either_site: Site) -> None:
+    """Its holes were retried: who looks then is to see it go on, not to be sent away with the end of before."""
+    job = begun(either_site)
+    store(either_site, job, 3, end=True)
+    assert first_told(either_site, job, None) == [(3, "progress")]
+    assert first_told(either_site, job, "1") == [(2, "progress"), (3, "progress")]
+    assert first_told(either_site, job, "99") == [(None, "reset"), (3, "progress")]
+    assert first_told(either_site, job, "3") == []
+    control.cancel(either_site.lab.database, str(job.id))
+    with either_site.lab.database.write() as rows:
+        rows.web.add_event(Event(job_id=job.id, sequence=4, at_ms=4, kind="end", data=b"{}"))
+    assert first_told(either_site, job, "1") == [(2, "progress"), (3, "progress"), (4, "end")]
+
+
 def test_a_viewer_who_reads_too_slowly_is_told_to_look_anew_and_holds_nobody_up(site: Site) -> None:
     async def slow() -> None:
         viewer = events._Viewer()

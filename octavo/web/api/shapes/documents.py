@@ -93,11 +93,12 @@ class Chunk(BaseModel):
 
 
 class ChunkPlace(Chunk):
-    """A chunk where it stands in the current revision of a document."""
+    """A chunk where it stands in the newest revision of a document that its grain cut."""
 
     document: UUID
     title: str
     revision: int
+    current: bool = Field(description="Is that the document's current revision?")
 
 
 class Line(BaseModel):
