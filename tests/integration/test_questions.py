@@ -136,6 +136,12 @@ def test_without_a_language_model_the_rule_has_judged_and_no_key_is_another(judg
     assert len(stub.calls) == 4
 
 
+def test_a_pipeline_whose_every_step_asks_the_model_has_slots_for_its_shards_too(judged: Laboratory) -> None:
+    job = judged.run(PIPELINE.replace('model = "extractive"', 'model = "judge"'), judged.book(BOOK))
+    assert job.state is JobState.DONE
+    assert len(judged.tasks(job, position=1, level=2)) == 1
+
+
 def test_a_plan_bounds_what_will_be_asked(judged: Laboratory, stub: Server) -> None:
     spec = parse(PIPELINE, "test")
     documents = judged.ingest(judged.book(BOOK), limit=200)
