@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TypeVar
@@ -51,6 +51,7 @@ class _Opened:
     context: JobContext
     stamp: tuple[Json, ...]
     folds: dict[int, Folded] = field(default_factory=dict)
+    unfinished: set[int] = field(default_factory=set)  # positions of folds that are replayed
     conflicts: dict[int, dict[str, Json]] = field(default_factory=dict)
     entries: dict[int, tuple[list[Json], Sequence[Sequence[int]]]] = field(default_factory=dict)
 
@@ -90,6 +91,7 @@ class JobOutput:
         self.view = opened
         self._kept = kept
         self.plan: StepPlan = opened.context.plans[-1]
+        self._stored: dict[int, StoredFold | None] = {}
 
     @property
     def kind(self) -> str:
@@ -161,7 +163,13 @@ class JobOutput:
 
     def folded(self, plan: StepPlan) -> Folded | StoredFold:
         """A fold as far as it is done: a finished one is read row by row, one that is being made is replayed."""
-        stored = stored_fold(self.view, plan)
+        if plan.position not in self._stored:
+            # Whether it is finished is asked once: while it is kept, neither the job's state nor its steps' change.
+            known = self._kept.unfinished
+            self._stored[plan.position] = None if plan.position in known else stored_fold(self.view, plan)
+            if self._stored[plan.position] is None:
+                known.add(plan.position)
+        stored = self._stored[plan.position]
         if stored is not None:
             return stored
         kept = self._kept.folds.get(plan.position)
@@ -174,7 +182,8 @@ class JobOutput:
     def _chapters(self, number: int, after: int, limit: int) -> list[dict[str, Json]]:
         folded = self.folded(self.plan)
         member = self.view.context.selection.members[number]
-        refs = self._sections(folded, number, member.sections[after + 1 :], limit)
+        rest = (member.sections[at] for at in range(after + 1, len(member.sections)))
+        refs = self._sections(folded, number, rest, limit)
         found = _sentences(folded, [ref for _, ref in refs], best=self.kind == "outline")
         outputs = self._outputs(folded, [ref for _, ref in refs]) if self.kind == "outline" else {}
         return [
@@ -191,7 +200,7 @@ class JobOutput:
         ]
 
     def _sections(
-        self, folded: Folded | StoredFold, number: int, sections: Sequence[Section], limit: int
+        self, folded: Folded | StoredFold, number: int, sections: Iterable[Section], limit: int
     ) -> list[tuple[Section, Ref]]:
         """The first sections that have an output, with it."""
         numbers = self.view.context.forest.number
