@@ -139,9 +139,10 @@ class EmbeddedRunner:
     def _open_lanes(self, context: JobContext) -> None:
         for plan in context.plans:
             if plan.lane not in self._lanes:
-                slots = self._runtime.model(plan.model).slots if plan.model else self._runtime.settings.op_slots
+                model = self._runtime.model(plan.model) if plan.model else None
+                slots = model.slots if model else self._runtime.settings.op_slots
                 window = max(2, int(slots * self._runtime.settings.window_per_slot))
-                self._lanes[plan.lane] = Lane(plan.lane, slots, window)
+                self._lanes[plan.lane] = Lane(plan.lane, slots, window, on_wire=model is not None and model.on_wire)
                 self._lanes[plan.lane].start(self)
         self._lanes.setdefault(LOCAL, Lane(LOCAL, 0, 0))
 

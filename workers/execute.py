@@ -16,11 +16,12 @@ from pipeline.ops.values import Json, OpOutput
 from pipeline.retry import CallError, ErrorClass
 from pipeline.states import WAITS
 from pipeline.surroundings import Surroundings
-from workers import failpoints, logs
+from workers import failpoints, logs, wire
 from workers.clock import now_ms
 from workers.governor.port import Permit, Wait
 from workers.planning.partitions import Feed, partitions_for
 from workers.planning.plan import Models, StepPlan
+from workers.wire import NotNowError
 
 log = logging.getLogger(__name__)
 
@@ -83,8 +84,11 @@ class Guard(Protocol):
     def enter(self, work: Work, tokens: int) -> Permit | Wait | None:
         """A permit for a call that may use so many tokens, None where none is needed, or how long to wait."""
 
-    def leave(self, permit: Permit, *, tokens: int, error: CallError | None) -> bool:
-        """Give a permit back; says whether the provider is down."""
+    def leave(self, permit: Permit, *, tokens: int, error: CallError | None, called: bool = True) -> bool:
+        """Give a permit back; says whether the provider is down. Not `called`: the permit was not used."""
+
+    def silent(self, permit: Permit) -> Wait | None:
+        """Is its provider to be let alone by now, as this process has seen since the permit was given? How long?"""
 
 
 DOWN_MS = 1_000  # a task of a provider that is down is looked at again after so long
@@ -119,11 +123,22 @@ class Executor:
         ):
             self._run(work)
 
+    def on_wire(self, work: Work) -> bool:
+        """Does its call hold a slot only while it waits for a server?"""
+        try:
+            return work.plan.model is not None and self._models.model(work.plan.model).on_wire
+        except SettingsError:
+            return False  # told when it runs
+
     def _run(self, work: Work) -> None:
-        if self._guard is None or work.plan.limits is None:
-            self._submit(self._done(work))
-        else:
-            self._submit(self._guarded(work, self._guard))
+        try:
+            if self._guard is None or work.plan.limits is None:
+                self._submit(self._done(work))
+            else:
+                self._submit(self._guarded(work, self._guard))
+        finally:
+            wire.on_turn(None)
+            wire.leave()
 
     def _guarded(self, work: Work, guard: Guard) -> Done | Failed | Returned:
         started = now_ms()
@@ -136,7 +151,14 @@ class Executor:
             return Failed(work, _unset(error), started, now_ms())
         if isinstance(permit, Wait):
             return returned(work, started, permit.ms, permit.reason, called=False)
-        outcome = self._done(work)
+        if permit is not None:
+            wire.on_turn(lambda: guard.silent(permit))
+        try:
+            outcome = self._done(work)
+        except NotNowError as refused:
+            assert permit is not None
+            guard.leave(permit, tokens=0, error=None, called=False)
+            return returned(work, started, refused.wait.ms, refused.wait.reason, called=False)
         if permit is not None:
             failed = outcome.error if isinstance(outcome, Failed) else None
             used = outcome.result.tokens_in + outcome.result.tokens_out if isinstance(outcome, Done) else 0
@@ -147,13 +169,16 @@ class Executor:
         return outcome
 
     def _done(self, work: Work) -> Done | Failed:
-        started = now_ms()
+        started, waited = now_ms(), wire.waited_ms()
         try:
             failpoints.reached("call.before")
             answer = self._answer(work)
             failpoints.reached("call.after")
+            started += wire.waited_ms() - waited
             result, ended = self._result(work, answer, started), now_ms()
             return Done(work, result, started, ended, answer.calls, partitions_for(work.feeds, result))
+        except NotNowError:
+            raise
         except CallError as error:
             failure = error
         except SettingsError as error:
@@ -167,7 +192,7 @@ class Executor:
         except Exception as error:  # an op is a user's code: whatever it raises is a failed attempt
             log.debug("op raised", exc_info=True, extra={"op": work.plan.op.name})
             failure = CallError(ErrorClass.TRANSIENT, "op_raised", f"{type(error).__name__}: {error}"[:500])
-        return Failed(work, failure, started, now_ms())
+        return Failed(work, failure, started + wire.waited_ms() - waited, now_ms())
 
     def _answer(self, work: Work) -> Answer:
         op = work.plan.op

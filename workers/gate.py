@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pipeline.models.errors import DOWN_CODES
 from pipeline.retry import CallError, ErrorClass
@@ -37,6 +38,9 @@ class Gate:
     governor: Governor
     limits: Mapping[str, Limits]
     owner: str
+    quiet: dict[str, tuple[float, Reason]] = field(
+        default_factory=dict
+    )  # until when this process saw that none may ask
 
     def enter(self, work: Work, tokens: int) -> Permit | Wait | None:
         """A permit, None for work that needs none, or how long to wait and why. Raises CallError when overlong."""
@@ -64,16 +68,30 @@ class Gate:
         except GovernorUnavailableError:
             return AWAY
 
-    def leave(self, permit: Permit, *, tokens: int, error: CallError | None) -> bool:
-        """Give the permit back; says whether the provider is down, so that the failure counts against nobody."""
-        ended = _ended(error)
+    def leave(self, permit: Permit, *, tokens: int, error: CallError | None, called: bool = True) -> bool:
+        """Give the permit back; says whether the provider is down, so that the failure counts against nobody.
+
+        Not `called`: the permit was not used, and nothing was learnt.
+        """
+        ended = _ended(error) if called else OTHER
         try:
             self.governor.release(permit, tokens_used=tokens, ended=ended)
-            if ended.how is not End.PROVIDER_DOWN:
+            if ended.how not in (End.PROVIDER_DOWN, End.RATE_LIMITED):
                 return False
-            return self.governor.state(permit.profile).circuit is not Circuit.CLOSED
+            state = self.governor.state(permit.profile)
         except GovernorUnavailableError:
             return False  # the permit comes back by its lease
+        if state.circuit_for_ms or state.cool_for_ms:
+            reason = Reason.CIRCUIT if state.circuit_for_ms else Reason.COOL_DOWN
+            until = time.monotonic() + max(state.circuit_for_ms, state.cool_for_ms) / 1000
+            self.quiet[permit.profile] = (until, reason)
+        return ended.how is End.PROVIDER_DOWN and state.circuit is not Circuit.CLOSED
+
+    def silent(self, permit: Permit) -> Wait | None:
+        """Is the provider to be let alone by now? For a call that has its permit and waited for its slot since."""
+        until, reason = self.quiet.get(permit.profile, (0.0, Reason.CIRCUIT))
+        left = until - time.monotonic()
+        return Wait(ms=math.ceil(left * 1000), reason=reason) if left > 0 else None
 
     def renew(self) -> None:
         """Keep the permits of this process."""

@@ -10,11 +10,13 @@ import time
 from collections import deque
 
 from pipeline.ops.kinds import MapOp
+from workers import wire
 from workers.app import app
 from workers.current import Engine, here
 from workers.execute import Work
 from workers.planning.plan import StepPlan
 from workers.tasks import run_task
+from workers.wire import Wire
 
 WINDOW_MOST = 512
 LASTS_S = 0.2  # a window that does not last so long is too small: claims would cost more than calls
@@ -40,12 +42,14 @@ class Lane:
     """The threads of one model's slots and the tasks in flight for them.
 
     A thread that takes a task wakes one other if there are more, so that as many work as calls wait, and no more: those
-    awake without need would stand in the interpreter's queue before the ones that claim and commit.
+    awake without need would stand in the interpreter's queue before the ones that claim and commit. Where calls wait
+    for a server there are some threads beside the slots (workers.wire).
     """
 
-    def __init__(self, name: str, slots: int, window: int) -> None:
+    def __init__(self, name: str, slots: int, window: int, *, on_wire: bool = False) -> None:
         self.name = name
-        self.slots = slots
+        self.slots = slots + wire.ahead(slots) if on_wire else slots
+        self._wire = Wire(threading.BoundedSemaphore(slots), self._begun) if on_wire else None
         self.window = window
         self._inbox: deque[tuple[int, int]] = deque()
         self._bell: queue.SimpleQueue[bool] = queue.SimpleQueue()  # rung once wakes one thread; False ends it
@@ -78,6 +82,7 @@ class Lane:
         assert self._serves is not None
         context = contextvars.copy_context()
         context.run(here.set, self._serves)
+        context.run(wire.here.set, self._wire)
         name = f"octavo-{self.name}-{len(self._threads)}"
         thread = threading.Thread(target=context.run, args=(self._serve,), name=name, daemon=True)
         self._threads.append(thread)
@@ -138,6 +143,12 @@ class Lane:
             slot.item, slot.began = (task_id, epoch), time.monotonic()
             return self.get(task_id, epoch)
         return None
+
+    def _begun(self) -> None:
+        """This thread's call has its turn on the wire: its deadline counts from now."""
+        slot = self._slots.get(threading.current_thread())
+        if slot is not None:
+            slot.began = time.monotonic()
 
     def _plan_of(self, item: tuple[int, int]) -> StepPlan | None:
         work = self._held.get(item[0])

@@ -92,6 +92,7 @@ class OffloadedModel:
         self.identity = model.identity
         self.slots = model.slots
         self.window = model.window
+        self.on_wire = False
 
     def knows(self, op: Asking) -> bool:
         """Can the model answer this op?"""

@@ -1,11 +1,12 @@
 """How busy slow calls keep 32 slots, embedded and over Celery; how much a batch in process is worth.
 
-    python -m benchmarks.llm [--chunks 1600] [--rounds 3] [--model FOLDER] [--blas LIBRARY] [--only slots,batch]
+    python -m benchmarks.llm [--chunks 4232] [--rounds 3] [--model FOLDER] [--blas LIBRARY] [--only slots,batch]
 
-Slots: every chunk is one chat completion of a stub that takes 200 ms, through the `openai` SDK; ideal is chunks × 0.2 s
-/ 32, and time counts from the job's begin (planning, commits and all) to its end. Batch: eight prompts of one length
-one by one, then together, in one process with the model; needs the model of `make demo-mlx`. The bound of 2 holds with
-OpenBLAS (`--blas`, else the system's); without it the ratio is told and nothing is required.
+Slots: every chunk is one chat completion of a stub that takes 200 ms, through the `openai` SDK; 32 are the profile's
+slots (a limit of concurrency counts a call from its permit on, the building of its request too). Ideal is chunks ×
+0.2 s / 32, and time counts from the job's begin (planning, commits and all) to its end. Batch: eight prompts of one
+length one by one, then together, in one process with the model; needs the model of `make demo-mlx`. The bound of 2
+holds with OpenBLAS (`--blas`, else the system's); without it the ratio is told and nothing is required.
 """
 
 from __future__ import annotations
@@ -39,7 +40,6 @@ provider = "openai"
 base_url = "http://127.0.0.1:{port}/v1"
 model = "stub"
 slots = {slots}
-limits = {{ concurrency = {slots} }}
 """
 ROOT = Path(__file__).resolve().parent.parent.parent
 KEPT = ROOT / ".octavo-demo" / "SmolLM2-135M-Instruct"
@@ -65,7 +65,7 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--chunks", type=int, default=1600)
+    parser.add_argument("--chunks", type=int, default=4232)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--model", type=Path, default=KEPT)
     parser.add_argument("--blas", default=None)

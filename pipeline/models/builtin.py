@@ -48,6 +48,7 @@ class ExtractiveModel:
     name = "extractive"
     identity = f"extractive/{extractive.EXTRACTIVE_VERSION}"
     window = 1_000_000_000
+    on_wire = False
 
     def __init__(self, slots: int) -> None:
         self.slots = slots

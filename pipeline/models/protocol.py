@@ -64,6 +64,7 @@ class Model(Protocol):
     identity: str  # goes into every key: changes whenever an answer could
     slots: int  # calls in flight at once
     window: int  # tokens that one request may hold
+    on_wire: bool  # its calls wait for a server: a slot is held while one does, not before or after
 
     def answer(self, request: Request) -> Answer:
         """Answer, or raise pipeline.retry.CallError with the class of what went wrong."""

@@ -23,6 +23,7 @@ from tests.distributed.servers import until
 from tests.llm.server import Server
 from workers.supervise import flower
 
+SLOTS = 4  # of the profile, and of the worker
 SECRET = "sk-octavo-test-7f3a91c2d4e5"  # what no output may hold
 PIPELINE = """
 name = "{name}"
@@ -263,6 +264,13 @@ def test_every_error_that_passes_is_tried_again_and_counted_by_its_name(both: Bo
     sentences = [row["output"]["sentences"][0] for row in done["output"]["results"]]
     assert all(sentence["verified"] for sentence in sentences)
     assert all(0 < tokens < 2000 for outcome, _, tokens in both.attempts(done["job"]) if outcome == "done")
+
+
+def test_all_slots_call_and_no_more_calls_are_under_way_than_there_are_slots(both: Both) -> None:
+    """Though more threads than slots build requests and read answers."""
+    both.stub.rules({"latency_s": 0.2})
+    both.run(both.book("slots.md", [lamp(7000 + at) for at in range(40)]), both.pipeline())
+    assert both.stub.most_at_once == SLOTS
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(2, 8))])

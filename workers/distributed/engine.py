@@ -11,7 +11,7 @@ from typing import Any
 from db.repositories.dispatches import Process
 from pipeline.errors import OctavoError
 from pipeline.retry import CallError, ErrorClass
-from workers import clock, failpoints
+from workers import clock, failpoints, wire
 from workers.clock import now_ms
 from workers.commit import Committer
 from workers.distributed.claimer import Claimer
@@ -22,6 +22,7 @@ from workers.execute import Done, Executor, Failed, Returned, Work
 from workers.load import Loader
 from workers.metrics import Metrics
 from workers.runtime import Runtime
+from workers.wire import Wire
 
 log = logging.getLogger(__name__)
 
@@ -96,6 +97,9 @@ class WorkerEngine:
         self._lease_ms = int(runtime.settings.lease_s * 1000)
         self._held: dict[tuple[int, int], tuple[Work, threading.Event]] = {}
         self._slots = threading.BoundedSemaphore(identity.slots)
+        self._wire = Wire(self._slots, self._on_wire)
+        self._ahead = threading.BoundedSemaphore(identity.slots + wire.ahead(identity.slots))
+        self._at = threading.local()  # the work that a thread is at
         self._quiet = Quiet()
         self._ending = threading.Event()
         self._took = took
@@ -178,11 +182,18 @@ class WorkerEngine:
         for work in works:
             self._held[work.claim.id, work.claim.epoch] = (work, threading.Event())
         for work in works:
-            with self._slots:
-                self._run(self._begun(work))
+            if self._executor.on_wire(work):
+                with self._ahead:
+                    wire.here.set(self._wire)
+                    self._run(self._begun(work))
+            else:
+                with self._slots:
+                    wire.here.set(None)
+                    self._run(self._begun(work))
 
     def _run(self, work: Work) -> None:
         started = now_ms()
+        self._at.work = work
         try:
             whole = self._loader.whole(work)
         except OctavoError as error:
@@ -204,6 +215,10 @@ class WorkerEngine:
         key = (work.claim.id, work.claim.epoch)
         self._held[key] = (begun, self._held[key][1])
         return begun
+
+    def _on_wire(self) -> None:
+        """This thread's call has its turn on the wire."""
+        self._begun(self._at.work)
 
     def _ended(self, works: Sequence[Work]) -> None:
         for work in works:

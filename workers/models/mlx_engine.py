@@ -45,6 +45,8 @@ class _Waiting:
 class MlxEngine:
     """Makes text with one local model. Safe to call from many threads."""
 
+    on_wire = False
+
     def __init__(self, folder: Path, counter: FolderCounter, *, adapters: Path | None, batch: int) -> None:
         self._folder = folder
         self._counter = counter

@@ -19,6 +19,7 @@ from pipeline.models.errors import fault
 from pipeline.models.llm.engine import Ask, Completion
 from pipeline.ops.values import Json
 from pipeline.settings import ModelProfile
+from workers import wire
 from workers.models import openai_errors
 
 HIDDEN = "[key]"
@@ -45,6 +46,8 @@ _UNTOLD: Any = {
 class OpenAIEngine:
     """Chat completions of one profile. Its connections are made anew after a fork."""
 
+    on_wire = True
+
     def __init__(self, profile: ModelProfile, key: SecretStr | None) -> None:
         self._profile = profile
         self._key = key
@@ -67,6 +70,8 @@ class OpenAIEngine:
             follow_redirects=False,  # a redirect could carry the key, and the book, to another host
             verify=_trusted(profile),
             timeout=_timeout(profile, profile.timeout_s),
+            # Hooks, not a transport of our own: with one the client would look at no proxy of the environment.
+            event_hooks={"request": [lambda _request: wire.enter()], "response": [_read]},
         )
         client = openai.OpenAI(
             base_url=profile.base_url,
@@ -107,6 +112,8 @@ class OpenAIEngine:
         try:
             yield
         except openai.OpenAIError as error:
+            if isinstance(error.__cause__, wire.NotNowError):
+                raise error.__cause__ from None
             # From nothing: the SDK's error holds the request, and the request the key.
             raise openai_errors.named(error, self.without_key(openai_errors.words_of(error))) from None
         except ValueError as error:
@@ -114,6 +121,8 @@ class OpenAIEngine:
         except Exception as error:  # noqa: BLE001  # what the HTTP library raises for a body that breaks off
             text = self.without_key(f"{type(error).__name__}: {error}")
             raise fault("connection", f"The server broke off: {text}") from None
+        finally:
+            wire.leave()
 
     def _body(self, ask: Ask) -> dict[str, Any]:
         profile = self._profile
@@ -146,6 +155,12 @@ class OpenAIEngine:
         """Close the connections."""
         if self._made is not None and self._pid == os.getpid():
             self._made.close()
+
+
+def _read(response: httpx2.Response) -> None:
+    """Read the whole answer: the call is on the wire until then, and no longer."""
+    response.read()
+    wire.leave()
 
 
 def _timeout(profile: ModelProfile, whole_s: float) -> openai.Timeout:

@@ -53,6 +53,7 @@ class ChatModel:
         self.identity = identity
         self.slots = slots
         self.engine = engine
+        self.on_wire = engine.on_wire
         self.counter = counter
         self.profile = profile
         self._last = threading.local()

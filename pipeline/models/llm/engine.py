@@ -37,6 +37,8 @@ class Completion:
 class Engine(Protocol):
     """Makes text. Safe to call from many threads."""
 
+    on_wire: bool  # its calls wait for a server (workers.wire)
+
     def complete(self, ask: Ask) -> Completion:
         """Answer one request, or raise CallError with one of the names of pipeline.models.errors."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -11,11 +13,14 @@ from pipeline.ops.kinds import MapOp
 from pipeline.ops.values import OpOutput
 from pipeline.retry import ErrorClass, PermanentError, ProviderDownError, RateLimitedError
 from tests.unit.engine import makers
+from workers import wire
 from workers.execute import Done, Executor, Failed, Returned, Work
 from workers.gate import Gate
 from workers.governor.local import LocalGovernor
-from workers.governor.port import Circuit, Limits
+from workers.governor.port import Circuit, Limits, Permit
 from workers.governor.rules import Tuning
+
+Op = Callable[[str, object], OpOutput]
 
 
 class Clock:
@@ -35,17 +40,21 @@ class Office:
         self.clock = Clock()
         self.outcomes: list[Done | Failed | Returned] = []
         self.governor = LocalGovernor({"api": limits}, tuning=Tuning(downs=2), clock=self.clock)
-        self.executor = Executor(_NoModels(), self.outcomes.append, Gate(self.governor, {"api": limits}, "me"))
+        self.gate = Gate(self.governor, {"api": limits}, "me")
+        self.executor = Executor(_NoModels(), self.outcomes.append, self.gate)
 
     def op(self, text: str, _params: object) -> OpOutput:
         if isinstance(self.answer, Exception):
             raise self.answer
         return OpOutput(value=self.answer)
 
-    def do(self, *, limits: str | None = "api", tokens: int = 10) -> Done | Failed | Returned:
-        plan = replace(makers.PLAN, op=MapOp(name="ask", version=1, run=self.op), limits=limits)
+    def work(self, *, limits: str | None = "api", tokens: int = 10, op: Op | None = None) -> Work:
+        plan = replace(makers.PLAN, op=MapOp(name="ask", version=1, run=op or self.op), limits=limits)
         claim = Claim(1, 1, 1, b"k" * 32, 1, 1, 0, 1, 1, None, None)
-        self.executor.run(Work(claim, makers.STEP, plan, 0, text="text", tokens=tokens))
+        return Work(claim, makers.STEP, plan, 0, text="text", tokens=tokens)
+
+    def do(self, *, limits: str | None = "api", tokens: int = 10, op: Op | None = None) -> Done | Failed | Returned:
+        self.executor.run(self.work(limits=limits, tokens=tokens, op=op))
         return self.outcomes[-1]
 
 
@@ -132,3 +141,33 @@ def test_a_call_that_could_never_fit_its_limit_is_a_failure_at_once() -> None:
     outcome = office.do(tokens=1000)
     assert isinstance(outcome, Failed)
     assert outcome.error.code == "over_limit"
+
+
+def test_a_call_that_waited_for_its_slot_while_another_was_told_later_goes_back_uncalled() -> None:
+    """It had its permit before the 429 came: it keeps the silence all the same, and is charged for nothing."""
+    office = Office(Limits(concurrency=4))
+    called: list[int] = []
+
+    class Late(threading.BoundedSemaphore):
+        """A slot that is free once another call was told to come later."""
+
+        def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool:
+            if blocking:
+                permit = office.gate.enter(office.work(), 10)
+                assert isinstance(permit, Permit)
+                office.gate.leave(permit, tokens=10, error=RateLimitedError("429", retry_after_s=3))
+            return blocking and super().acquire()
+
+    def asks(_text: str, _params: object) -> OpOutput:
+        wire.enter()
+        called.append(1)
+        return OpOutput(value="ok")
+
+    wire.here.set(wire.Wire(Late(1), lambda: None))
+    try:
+        outcome = office.do(op=asks)
+    finally:
+        wire.here.set(None)
+    assert isinstance(outcome, Returned)
+    assert (outcome.reason, outcome.called, called) == ("waits_cool_down", False, [])
+    assert office.governor.state("api").in_flight == 0

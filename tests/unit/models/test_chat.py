@@ -31,6 +31,8 @@ TEXT = "Tom Bell kept the ferry. Anna Crane painted it.\n\nTom Bell rowed across
 class Scripted:
     """Answers as it is told, and keeps what it was asked."""
 
+    on_wire = False
+
     def __init__(self, *answers: str | Completion | Callable[[Ask], str | Completion]) -> None:
         self.answers = list(answers)
         self.asked: list[Ask] = []
