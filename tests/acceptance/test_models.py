@@ -83,6 +83,11 @@ provider = "openai"
 base_url = "{url}"
 model = "stub-1"
 timeout_s = 0.5
+[models.steady]
+provider = "openai"
+base_url = "{url}"
+model = "stub-1"
+slots = 4
 [models.narrow]
 provider = "openai"
 base_url = "{url}"
@@ -269,7 +274,7 @@ def test_every_error_that_passes_is_tried_again_and_counted_by_its_name(both: Bo
 def test_all_slots_call_and_no_more_calls_are_under_way_than_there_are_slots(both: Both) -> None:
     """Though more threads than slots build requests and read answers."""
     both.stub.rules({"latency_s": 0.2})
-    both.run(both.book("slots.md", [lamp(7000 + at) for at in range(40)]), both.pipeline())
+    both.run(both.book("slots.md", [lamp(7000 + at) for at in range(40)]), both.pipeline(), model="steady")
     assert both.stub.most_at_once == SLOTS
 
 
