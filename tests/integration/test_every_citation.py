@@ -66,4 +66,4 @@ def test_every_citation_opens_to_its_words(sqlite_lab: Laboratory, name: str) ->
             assert text.count("\n", 0, citation["start"]) + 1 == citation["start_line"]
             # A chapter's text is several sentences, each with its own citation; a name may be spelt with a title there.
             assert any(there in flat(word) or flat(word) in there for word in words), (words, there, citation)
-        assert count > 200
+        assert count > 50, pipeline

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,6 +19,8 @@ from pipeline.read.reading import Section
 from pipeline.read.tree import own_runs
 from workers.planning.selection import Member, Selection
 from workers.planning.selection import Place as ChunkPlace
+
+WORD = re.compile(r"\S+")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,6 +83,15 @@ class Sections:
         return self._sections[ordinals[found]] if found >= 0 else None
 
 
+def _before_name(marked: str, names: Collection[str]) -> int:
+    """Where in a marked mention the name begins: at 0, unless it only ends with one of the names."""
+    words = list(WORD.finditer(marked))
+    for at in range(len(words)):
+        if " ".join(word.group() for word in words[at:]) in names:
+            return words[at].start()
+    return 0
+
+
 class Citer:
     """Resolves (leaf ordinal, item index) pairs of one map step."""
 
@@ -102,6 +114,20 @@ class Citer:
         wanted = list(pairs)
         self.load([ordinal for ordinal, _ in wanted])
         return [self._cite(ordinal, item, spans) for ordinal, item in wanted]
+
+    def named(self, pairs: Iterable[tuple[int, int, Collection[str]]]) -> list[Citation]:
+        """The first place of each mention of an entry with these names: what stands before its name is left out.
+
+        A chunk may mark a word too many ("Poor Lazarus!"): whether it is part of the name the whole book tells.
+        """
+        wanted = list(pairs)
+        self.load([ordinal for ordinal, _, _ in wanted])
+        return [self._named(*each) for each in wanted]
+
+    def _named(self, ordinal: int, item: int, names: Collection[str]) -> Citation:
+        place, chunk, text = self._chunks[ordinal]
+        start, end = (self._spans.get(ordinal, {}).get(item) or [(0, len(text))])[0]
+        return self._citation(place, chunk, text, ordinal, start + _before_name(text[start:end], names), end)
 
     def whole(self, ordinals: list[int]) -> list[Citation]:
         """The whole chunks at ordinals."""

@@ -78,7 +78,8 @@ def entries(view: View, plan: StepPlan) -> Iterator[dict[str, Json]]:
     for batch in batched(glossary.entries(values, resolved), BATCH):
         places = [sorted((leaves[shard][part], item) for shard, part, item in entry.cites) for entry in batch]
         shown = [found[: view.citations] if view.citations else found for found in places]
-        cited = iter(citer.cite([pair for found in shown for pair in found]))
+        names = [{entry.name, *entry.aliases} for entry in batch]
+        cited = iter(citer.named((*pair, of) for found, of in zip(shown, names, strict=True) for pair in found))
         for entry, found, some in zip(batch, places, shown, strict=True):
             row: dict[str, Json] = {
                 "name": entry.name,
@@ -86,7 +87,7 @@ def entries(view: View, plan: StepPlan) -> Iterator[dict[str, Json]]:
                 "count": entry.count,
                 "aliases": list(entry.aliases),
                 "citation_count": len(found),
-                "citations": [view.style(citation) for _ in some for citation in next(cited)],
+                "citations": [view.style(next(cited)) for _ in some],
             }
             stated = [_statement(view, citer, leaves, statement) for statement in entry.stated]
             stated += [_judgement(view, plan, citer, quoted, near) for near in entry.near]
