@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import http.client
 import json
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -260,17 +259,13 @@ def test_every_error_that_passes_is_tried_again_and_counted_by_its_name(both: Bo
     both.stub.rules(*({"fault": fault, "match": f"@{fault}@", "times": 1, "after_s": 0.2} for fault in faults))
     book = both.book("once.md", [lamp(100 + at, f"@{fault}@") for at, fault in enumerate(faults)])
     done = both.run(book, both.pipeline())
-    assert (done["state"], done["holes"]) == ("done", 0)
+    assert (done["state"], done["holes"], done["retries"]) == ("done", 0, len(ONCE))
     by_key: dict[str, int] = {}
     for call in both.stub.calls:
         by_key[call["key"]] = call["number"]
     assert sorted(by_key.values()) == [1] * len(HARMLESS) + [2] * len(ONCE)
     codes = [code for outcome, code, _ in both.attempts(done["job"]) if outcome != "done"]
-    told, meant = Counter(code for code in codes if code), Counter(ONCE.values())
-    # A call may begin on a connection that the server is closing after a fault of another's: tried again as any.
-    assert meant <= told
-    assert set(told - meant) <= {"connection"}
-    assert done["retries"] == told.total()
+    assert sorted(code for code in codes if code) == sorted(ONCE.values())
     sentences = [row["output"]["sentences"][0] for row in done["output"]["results"]]
     assert all(sentence["verified"] for sentence in sentences)
     assert all(0 < tokens < 2000 for outcome, _, tokens in both.attempts(done["job"]) if outcome == "done")

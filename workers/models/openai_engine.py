@@ -111,9 +111,9 @@ class OpenAIEngine:
         """Whatever the SDK and its HTTP library raise, as an error of the table."""
         try:
             yield
+        except wire.NotNowError:
+            raise  # nothing was sent
         except openai.OpenAIError as error:
-            if isinstance(error.__cause__, wire.NotNowError):
-                raise error.__cause__ from None
             # From nothing: the SDK's error holds the request, and the request the key.
             raise openai_errors.named(error, self.without_key(openai_errors.words_of(error))) from None
         except ValueError as error:
