@@ -46,6 +46,15 @@ def cited(value: Json) -> Iterator[tuple[list[str], dict[str, Json]]]:
                 yield [chapter["text"]], citation
 
 
+def everywhere(value: Json) -> int:
+    """How many citations stand anywhere in an output."""
+    if isinstance(value, list):
+        return sum(everywhere(part) for part in value)
+    if not isinstance(value, dict):
+        return 0
+    return sum(len(part) if name == "citations" else everywhere(part) for name, part in value.items())
+
+
 @pytest.mark.corpus
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", BOOKS)
@@ -58,12 +67,14 @@ def test_every_citation_opens_to_its_words(sqlite_lab: Laboratory, name: str) ->
         assert job.state is JobState.DONE
         (item,) = sqlite_lab.ingest(path)
         text = "".join(stored_text(sqlite_lab.database, item.revision.id, item.chunking_id))
-        count = 0
-        for words, citation in cited(sqlite_lab.output(job)):
+        count, output = 0, sqlite_lab.output(job)
+        for words, citation in cited(output):
             count += 1
             there = flat(text[citation["start"] : citation["end"]])
             assert there
             assert text.count("\n", 0, citation["start"]) + 1 == citation["start_line"]
             # A chapter's text is several sentences, each with its own citation; a name may be spelt with a title there.
             assert any(there in flat(word) or flat(word) in there for word in words), (words, there, citation)
-        assert count > 50, pipeline
+        assert count == everywhere(output), "the walk left some out"
+        short = pipeline == "summary" and name == "md/commonmark-spec.md"  # its summary has 58, before today too
+        assert count > (50 if short else 200), pipeline
