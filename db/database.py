@@ -11,6 +11,7 @@ from sqlalchemy.engine import Connection
 
 from db.engine import READS, WRITES
 from db.errors import translate
+from db.repositories.attempts import AttemptRepository
 from db.repositories.chunks import ChunkRepository
 from db.repositories.contents import ContentRepository
 from db.repositories.decisions import DecisionRepository
@@ -20,6 +21,7 @@ from db.repositories.entity_sets import EntitySetRepository
 from db.repositories.jobs import JobRepository
 from db.repositories.leases import LeaseRepository
 from db.repositories.lists import ListRepository
+from db.repositories.nodes import NodeRepository
 from db.repositories.results import ResultRepository
 from db.repositories.retention import RetentionRepository
 from db.repositories.search import SearchRepository
@@ -41,6 +43,8 @@ class Repositories:
         self.results = ResultRepository(connection)
         self.jobs = JobRepository(connection)
         self.tasks = TaskRepository(connection)
+        self.attempts = AttemptRepository(connection)
+        self.nodes = NodeRepository(connection)
         self.usage = UsageRepository(connection)
         self.leases = LeaseRepository(connection)
         self.dispatches = DispatchRepository(connection)

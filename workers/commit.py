@@ -52,7 +52,7 @@ def commit(rows: Repositories, owner: str, group: Sequence[Ended]) -> int:
     attempts += [_attempt(owner, item, Outcome.RETURNED) for item in returned if item.called]
     for item in returned:
         rows.tasks.give_back([item.work.claim.id], not_before_ms=item.not_before_ms, code=item.reason)
-    rows.tasks.add_attempts(attempts)
+    rows.attempts.add(attempts)
     if len(live) < len(group):  # a task that is gone, or leased anew, may have left its key taken
         stale = [item.work.claim for item in group if epochs.get(item.work.claim.id) != item.work.claim.epoch]
         rows.leases.give_up([(claim.key, claim.id, claim.epoch) for claim in stale], owner=owner)

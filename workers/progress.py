@@ -96,7 +96,7 @@ def progress(rows: Repositories, job: Job, settings: Settings | None = None) -> 
         job=job,
         steps=tuple(_step(step, tasks[step.id], counts.get(step.id, Counts())) for step in steps),
         waits=rows.tasks.waits(ids) if retrying else None,
-        failed=rows.tasks.latest_fault(ids) if still else None,
+        failed=rows.attempts.latest_fault(ids) if still else None,
         lacks=fleet.lacks(job, steps) if fleet else None,
         embedded=settings is None or not settings.distributed,
     )

@@ -47,7 +47,7 @@ def _take_back(rows: Repositories, overdue: Sequence[Overdue], now: int, patienc
     lost = [item for item in overdue if item not in poisoned]
     rows.tasks.lose([item.id for item in lost])
     rows.tasks.fail([item.id for item in poisoned], POISONED)
-    rows.tasks.add_attempts(
+    rows.attempts.add(
         [
             NewAttempt(
                 task_id=item.id,

@@ -165,7 +165,7 @@ def _fan_in(bench: Bench) -> None:
 
 def _times(rows: Repositories, step: Step, name: str) -> Iterator[int]:
     tasks = rows.tasks.page(step.id, states=[TaskState.DONE], limit=sys.maxsize)
-    return (getattr(attempt, name) for attempt in rows.tasks.attempts([task.id for task in tasks]))
+    return (getattr(attempt, name) for attempt in rows.attempts.of([task.id for task in tasks]))
 
 
 def _dbos(bench: Bench) -> None:

@@ -1,4 +1,4 @@
-"""Tasks and their attempts. Only the functions here change a task's state."""
+"""Tasks. Only the functions here change a task's state."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import Any
 from sqlalchemy import bindparam, case, exists, func, null, select, update
 from sqlalchemy.engine import Connection
 
-from db.base import holdable
 from db.dialect import batches
 from db.prepared import ids_for
 from db.repositories import task_statements as statements
 from db.repositories.task_statements import IS_WAITING, SUSPECT_LOSSES, UNLEASED
-from db.tables import AttemptRow, KeyLeaseRow, ResultRow, StepRow, TaskRow
-from db.values import Claim, NewAttempt, NewTask, Overdue, Task
+from db.tables import KeyLeaseRow, ResultRow, TaskRow
+from db.values import Claim, NewTask, Overdue, Task
 from pipeline.states import TASK_CLAIMABLE, TASK_OPEN, WAITS, TaskState
 
 _STRANDED = IS_WAITING & ~exists().where(KeyLeaseRow.key == TaskRow.key)
@@ -43,7 +42,7 @@ _FRESH: dict[str, Any] = {
 
 
 class TaskRepository:
-    """The `tasks` and `attempts` tables."""
+    """The `tasks` table."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -203,11 +202,6 @@ class TaskRepository:
             statement = update(TaskRow).where(TaskRow.id.in_(part), TaskRow.state == TaskState.LEASED)
             self._connection.execute(statement.values(**values, **UNLEASED))
 
-    def add_attempts(self, attempts: Sequence[NewAttempt]) -> None:
-        """Store how tries ended."""
-        rows = [item if item.message is None else item._replace(message=holdable(item.message)) for item in attempts]
-        statements.ADD_ATTEMPT.many(self._connection, rows)
-
     # Reconciling
 
     def owners(self) -> set[str]:
@@ -286,18 +280,6 @@ class TaskRepository:
         found = {code: count for code, count in self._connection.execute(query) if code}
         return max(found, key=lambda code: (found[code], code)).removeprefix(WAITS) if found else None
 
-    def latest_fault(self, step_ids: Sequence[int]) -> str | None:
-        """`code: message` of the latest try of the steps that failed and said why."""
-        query = (
-            select(AttemptRow.error_code, AttemptRow.message)
-            .join(TaskRow, TaskRow.id == AttemptRow.task_id)
-            .where(TaskRow.step_id.in_(step_ids), AttemptRow.message.is_not(None))
-            .order_by(AttemptRow.id.desc())
-            .limit(1)
-        )
-        found = self._connection.execute(query).one_or_none()
-        return f"{found.error_code}: {found.message}" if found else None
-
     def outputs(self, step_id: int) -> Iterator[tuple[int, bytes | None, bytes | None, int]]:
         """(ordinal, key, output hash, bytes of the output) of a step's tasks, in order; None, None, 0 for a hole."""
         query = (
@@ -320,53 +302,6 @@ class TaskRepository:
             found.update((ordinal, key) for ordinal, key in rows if key)
         return found
 
-    def inputs(self, step_id: int) -> Iterator[tuple[int, bytes, bytes | None, int | None]]:
-        """(ordinal, key, inputs, scope) of a reduce level's finished tasks, in order."""
-        query = select(TaskRow.ordinal, TaskRow.key, TaskRow.inputs, TaskRow.scope).where(
-            TaskRow.step_id == step_id, TaskRow.state == TaskState.DONE
-        )
-        for row in self._connection.execute(query.order_by(TaskRow.ordinal)):
-            yield row[0], row[1] or b"", row[2], row[3]
-
-    def inputs_of(self, step_id: int, ordinals: Sequence[int]) -> dict[int, bytes]:
-        """What finished tasks of a reduce level hold about their inputs, by ordinal."""
-        query = select(TaskRow.ordinal, TaskRow.inputs).where(TaskRow.step_id == step_id)
-        found: dict[int, bytes] = {}
-        for part in batches(ordinals):
-            rows = self._connection.execute(query.where(TaskRow.ordinal.in_(part), TaskRow.state == TaskState.DONE))
-            found.update((ordinal, data or b"") for ordinal, data in rows)
-        return found
-
-    def of_scope(self, step_id: int, scope: int) -> list[tuple[int, bytes]]:
-        """(ordinal, inputs) of the tasks of a reduce level that are about a scope, in order."""
-        query = select(TaskRow.ordinal, TaskRow.inputs).where(TaskRow.step_id == step_id, TaskRow.scope == scope)
-        return [(row[0], row[1] or b"") for row in self._connection.execute(query.order_by(TaskRow.ordinal))]
-
-    def scope_at(self, step_id: int, ordinal: int) -> int | None:
-        """The scope that a task is about."""
-        query = select(TaskRow.scope).where(TaskRow.step_id == step_id, TaskRow.ordinal == ordinal)
-        return self._connection.execute(query).scalar_one_or_none()
-
-    def highest(self, step_ids: Sequence[int], scopes: Sequence[int]) -> dict[int, tuple[int, int]]:
-        """(level, ordinal) of the highest task about each scope, of the levels of a reduce; no scope without one."""
-        found: dict[int, tuple[int, int]] = {}
-        for part in batches(scopes):
-            query = (
-                select(TaskRow.scope, StepRow.level, func.max(TaskRow.ordinal))
-                .join(StepRow, StepRow.id == TaskRow.step_id)
-                .where(TaskRow.step_id.in_(step_ids), TaskRow.scope.in_(part))
-                .group_by(TaskRow.scope, StepRow.level)
-                .order_by(StepRow.level)
-            )
-            for scope, level, ordinal in self._connection.execute(query):
-                found[int(scope or 0)] = (level, ordinal)
-        return found
-
-    def inputs_at(self, step_id: int, ordinal: int) -> bytes | None:
-        """What a task holds about its inputs."""
-        query = select(TaskRow.inputs).where(TaskRow.step_id == step_id, TaskRow.ordinal == ordinal)
-        return self._connection.execute(query).scalar_one_or_none()
-
     def page(self, step_id: int, *, states: Sequence[TaskState], limit: int, after: int = -1) -> list[Task]:
         """Tasks of a step in order."""
         query = select(*_TASK).where(TaskRow.step_id == step_id, TaskRow.ordinal > after)
@@ -383,15 +318,6 @@ class TaskRepository:
         """How many holes (tasks in one of `states`) steps over chunks have, by page."""
         query = select(TaskRow.page_id, func.count()).where(TaskRow.step_id.in_(step_ids), TaskRow.state.in_(states))
         return {page: count for page, count in self._connection.execute(query.group_by(TaskRow.page_id)) if page}
-
-    def attempts(self, task_ids: Sequence[int]) -> list[NewAttempt]:
-        """The tries of tasks, in order."""
-        columns = [AttemptRow.__table__.c[name] for name in NewAttempt._fields]
-        found: list[NewAttempt] = []
-        for part in batches(task_ids):
-            query = select(*columns).where(AttemptRow.task_id.in_(part)).order_by(AttemptRow.task_id, AttemptRow.id)
-            found.extend(NewAttempt(*row) for row in self._connection.execute(query))
-        return found
 
     # Decisions of people
 

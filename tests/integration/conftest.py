@@ -248,7 +248,7 @@ class Laboratory:
     def attempts(self, *task_ids: int) -> list[object]:
         """The attempts of tasks."""
         with self.database.read() as rows:
-            return rows.tasks.attempts(list(task_ids))
+            return rows.attempts.of(list(task_ids))
 
 
 @pytest.fixture

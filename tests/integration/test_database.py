@@ -236,5 +236,5 @@ def test_attempts_are_stored_in_order(lab: Laboratory) -> None:
     lab.work(job)
     (task,) = lab.tasks(job)
     with lab.database.write() as rows:
-        rows.tasks.add_attempts([_attempt(task.id), _attempt(task.id)])
+        rows.attempts.add([_attempt(task.id), _attempt(task.id)])
     assert [attempt.number for attempt in lab.attempts(task.id)] == [1, 1, 1]

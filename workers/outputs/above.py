@@ -61,7 +61,7 @@ class Reduced:
         """The children of each finished node above the chunks, in order."""
         found: dict[Node, list[Node]] = {}
         for level, step in self.levels.items():
-            for ordinal, _, data, _ in self.rows.tasks.inputs(step.id) if level else ():
+            for ordinal, _, data, _ in self.rows.nodes.inputs(step.id) if level else ():
                 found[level, ordinal] = children_of(data, level, fold=self.is_fold)
         return found
 
@@ -69,7 +69,7 @@ class Reduced:
     def asked(self) -> dict[int, Asked]:
         """Of a merge: its finished questions by ordinal."""
         level = self.levels.get(QUESTIONS) if not self.is_fold else None
-        return {ordinal: asked(data) for ordinal, _, data, _ in self.rows.tasks.inputs(level.id)} if level else {}
+        return {ordinal: asked(data) for ordinal, _, data, _ in self.rows.nodes.inputs(level.id)} if level else {}
 
     def question(self, about: Json) -> Node | None:
         """Of a merge: the question about something."""
@@ -78,7 +78,7 @@ class Reduced:
     @cached_property
     def shards(self) -> dict[int, int]:
         """Of a merge: the shard of each node of level 1."""
-        found = self.rows.tasks.inputs(self.levels[1].id) if 1 in self.levels else ()
+        found = self.rows.nodes.inputs(self.levels[1].id) if 1 in self.levels else ()
         return {ordinal: scope or 0 for ordinal, _, _, scope in found}
 
     def below(self, node: Node) -> dict[int, bytes]:

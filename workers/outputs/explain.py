@@ -199,7 +199,7 @@ def _shown(rows: Repositories, plan: StepPlan, seen: _Seen) -> Surroundings | No
     if not plan.shows:
         return None
     step = _level(rows, plan.position, seen)
-    data = rows.tasks.inputs_at(step.id, seen.ordinal) if step else None
+    data = rows.nodes.inputs_at(step.id, seen.ordinal) if step else None
     return Surrounder(seen.context, plan).of(rows, {seen.ordinal: data})[seen.ordinal]
 
 

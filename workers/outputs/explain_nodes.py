@@ -105,7 +105,7 @@ class _Explained:
         level, ordinal = self._node
         if not self._reduced.is_fold and level == 1:
             return []
-        data = self._rows.tasks.inputs_at(self._reduced.levels[level].id, ordinal)
+        data = self._rows.nodes.inputs_at(self._reduced.levels[level].id, ordinal)
         return children_of(data, level, fold=self._reduced.is_fold)
 
     def _place(self, ordinals: list[int]) -> Json:
@@ -156,7 +156,7 @@ def _document(rows: Repositories, reduced: Reduced, node: Node) -> dict[str, Jso
     if not reduced.is_fold and level == 1:
         inputs = [sha for _, sha in sorted(reduced.below(node).items())]
         return keys.document(plan.identity(node="shard"), inputs)
-    data = rows.tasks.inputs_at(reduced.levels[level].id, ordinal)
+    data = rows.nodes.inputs_at(reduced.levels[level].id, ordinal)
     if not reduced.is_fold and level == QUESTIONS:
         return keys.document(plan.at(level).identity(), asked(data).inputs())
     children = children_of(data, level, fold=reduced.is_fold)
@@ -169,6 +169,6 @@ def _document(rows: Repositories, reduced: Reduced, node: Node) -> dict[str, Jso
         summaries = [canonical.digest(plan.op.summarize(canonical.loads(outputs[made[child]]))) for child in children]
         return keys.document(plan.identity(node="judgement"), summaries)
     hashes = rows.results.hashes(list(set(made.values())))
-    scope = next((scope for at, _, _, scope in rows.tasks.inputs(reduced.levels[level].id) if at == ordinal), None)
+    scope = rows.nodes.scope_at(reduced.levels[level].id, ordinal)
     top = scope is not None and reduced.context.forest.is_top(scope)
     return keys.document(plan.identity(top=top), [hashes[made[child]] for child in children])

@@ -81,7 +81,7 @@ def open_fold(view: View, plan: StepPlan) -> Folded:
     children: dict[tuple[int, int], list[Ref]] = {}
     for step in levels[:done]:
         keys[step.level] = {}
-        for ordinal, key, inputs, _ in view.rows.tasks.inputs(step.id):
+        for ordinal, key, inputs, _ in view.rows.nodes.inputs(step.id):
             keys[step.level][ordinal] = key
             at, which = unpack(inputs or b"", 2)
             children[step.level, ordinal] = [Ref(*pair) for pair in zip(at, which, strict=True)]

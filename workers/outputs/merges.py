@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
-from typing import TypeVar
+from collections.abc import Iterator, Mapping, Sequence
 
 from pipeline.ops.builtin import FOLD
 from pipeline.ops.values import Json
 from pipeline.reduce import glossary
+from workers.batched import batched
 from workers.outputs.cite import Citer
 from workers.outputs.job import View
-from workers.planning.plan import StepPlan
+from workers.planning.plan import JUDGEMENT, QUESTIONS, StepPlan
 from workers.planning.questions import Answered, answers
 from workers.planning.shards import judgement_of, shards_of
 
 BATCH = 200
-T = TypeVar("T")
 
 
 def shards(view: View, plan: StepPlan) -> tuple[Sequence[Json], list[array[int]]]:
@@ -28,13 +26,13 @@ def shards(view: View, plan: StepPlan) -> tuple[Sequence[Json], list[array[int]]
 
 def judgement(view: View, plan: StepPlan) -> Json | None:
     """The value of a merge's judgement, when it is made."""
-    level = view.level(plan.position, 2)
+    level = view.level(plan.position, JUDGEMENT)
     return None if level is None else judgement_of(view.rows, level)
 
 
 def answered(view: View, plan: StepPlan) -> list[Answered]:
     """The questions of a merge that were answered."""
-    level = view.level(plan.position, 3)
+    level = view.level(plan.position, QUESTIONS)
     return [] if level is None else answers(view.rows, level)
 
 
@@ -153,10 +151,3 @@ def plain_entries(view: View, plan: StepPlan) -> Iterator[dict[str, Json]]:
                 "citation_count": len(places),
                 "citations": [view.style(item) for cited in citer.cite(shown) for item in cited],
             }
-
-
-def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Consecutive lists of at most `size` items."""
-    iterator = iter(items)
-    while batch := list(islice(iterator, size)):
-        yield batch

@@ -48,7 +48,7 @@ class StoredFold:
         found: dict[Ref, list[Ref]] = {}
         for level, ordinals in _by_level(refs).items():
             step = self.levels.get(level)
-            inputs = self.view.rows.tasks.inputs_of(step.id, ordinals) if step else {}
+            inputs = self.view.rows.nodes.inputs_of(step.id, ordinals) if step else {}
             found.update((Ref(level, ordinal), _refs(data)) for ordinal, data in inputs.items())
         return found
 
@@ -62,7 +62,7 @@ class StoredFold:
         order: list[int] = []  # sections without a node, each before those below it
         wanted = list(numbers)
         while wanted:
-            found = self.view.rows.tasks.highest([step.id for step in self.levels.values()], wanted)
+            found = self.view.rows.nodes.highest([step.id for step in self.levels.values()], wanted)
             tops |= {scope: Ref(*at) for scope, at in found.items()}
             bare = [number for number in wanted if number not in tops]
             order += bare
@@ -81,7 +81,7 @@ class StoredFold:
         scope: int | None = self._scope(ref)
         while scope is not None:
             for level in range(ref.level + 1, len(self.levels) + 1):
-                for ordinal, data in self.view.rows.tasks.of_scope(self.levels[level].id, scope):
+                for ordinal, data in self.view.rows.nodes.of_scope(self.levels[level].id, scope):
                     if ref in _refs(data):
                         return Ref(level, ordinal)
             scope = forest.sections[scope].parent
@@ -89,7 +89,7 @@ class StoredFold:
 
     def _scope(self, ref: Ref) -> int | None:
         if ref.level:
-            return self.view.rows.tasks.scope_at(self.levels[ref.level].id, ref.ordinal)
+            return self.view.rows.nodes.scope_at(self.levels[ref.level].id, ref.ordinal)
         selection = self.view.context.selection
         place = selection.locate(ref.ordinal)
         return self.view.context.forest.number[selection.members.index(place.member), place.page.section]

@@ -36,7 +36,7 @@ class ShardValues(Sequence[Json]):
 
 def shards_of(rows: Repositories, level: Step) -> tuple[Sequence[Json], list[array[int]]]:
     """The values of a merge's finished shards, and each one's leaf ordinals."""
-    found = list(rows.tasks.inputs(level.id))
+    found = list(rows.nodes.inputs(level.id))
     values = ShardValues(rows, [key for _, key, _, _ in found])
     return values, [array("q", unpack(data or b"", 1)[0]) for *_, data, _ in found]
 

@@ -185,7 +185,7 @@ def mentioned(database: Database, context: JobContext, plan: StepPlan) -> dict[i
 def chosen_anew(rows: Repositories, context: JobContext, plan: StepPlan) -> bool:
     """Would other entities be chosen now from the same merge, as after a decision about them?"""
     step = _level(rows.jobs.steps(context.job.id), plan.position, 0)
-    shown = next((unpack(data, 1)[0][0] for _, _, data, _ in rows.tasks.inputs(step.id) if data), None)
+    shown = next((unpack(data, 1)[0][0] for _, _, data, _ in rows.nodes.inputs(step.id) if data), None)
     ranked, _ = _ranked(rows, context, plan)
     chosen = _chosen(rows, _scope(context, plan), ranked, plan)
     return chosen != (anchors(rows.entity_sets.get(shown)) if shown is not None else [])
@@ -224,7 +224,7 @@ def _level(steps: Sequence[Step], position: int, level: int) -> Step:
 
 
 def _shards(rows: Repositories, steps: Sequence[Step], merge: StepPlan) -> tuple[list[Json], list[list[int]]]:
-    found = list(rows.tasks.inputs(_level(steps, merge.position, 1).id))
+    found = list(rows.nodes.inputs(_level(steps, merge.position, 1).id))
     outputs = rows.results.outputs([key for _, key, _, _ in found])
     values = [canonical.loads(outputs[key]) for _, key, _, _ in found]
     return values, [unpack(data or b"", 1)[0] for *_, data, _ in found]

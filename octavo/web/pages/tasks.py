@@ -74,7 +74,7 @@ def _children(rows: Repositories, row: dict[str, Json]) -> tuple[list[tuple[int,
     steps = rows.jobs.steps(job.id)
     mine = [step for step in steps if step.name == row["step"]]
     resolved = job.resolved["steps"][mine[0].position]
-    data = rows.tasks.inputs_at(next(step.id for step in mine if step.level == row["level"]), row["ordinal"])
+    data = rows.nodes.inputs_at(next(step.id for step in mine if step.level == row["level"]), row["ordinal"])
     if resolved["kind"] != "fold" or not data:
         return [], 0
     levels = {step.level: step for step in mine}

@@ -137,7 +137,7 @@ def ended(site: Site, job: Any, count: int, *, ago_ms: int) -> None:
     with site.lab.database.write() as rows:
         tasks = [task.id for step in rows.jobs.steps(job.id) for task in rows.tasks.page(step.id, states=(), limit=100)]
         at = now_ms() - ago_ms
-        rows.tasks.add_attempts(
+        rows.attempts.add(
             [NewAttempt(tasks[number % len(tasks)], 1, 1, "x", at, at, Outcome.DONE) for number in range(count)]
         )
 

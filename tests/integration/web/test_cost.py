@@ -28,7 +28,7 @@ def test_what_failed_and_what_was_known_stand_beside_what_was_paid(either_site: 
     site.lab.run(GLOSSARY, book)
     tasks = site.walk(f"/v1/jobs/{first.id}/tasks", step="summarize")
     with site.lab.database.write() as rows:
-        rows.tasks.add_attempts(
+        rows.attempts.add(
             [
                 NewAttempt(task["id"], 1, 1, "x", 0, 1, outcome, tokens_in=tokens, cost_micros=cost)
                 for task in tasks[:2]
