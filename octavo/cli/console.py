@@ -51,8 +51,8 @@ def safe(text: str) -> str:
 
 
 def _steers(char: str) -> bool:
-    """Could it move the cursor, colour the screen or turn the text around it? The joiners of scripts can not."""
-    return unicodedata.category(char) in ("Cc", "Cf", "Cs") and char not in "\u200c\u200d"
+    """Could it move the cursor, colour the screen or turn the text around it? Joiners and soft hyphens can not."""
+    return unicodedata.category(char) in ("Cc", "Cf", "Cs") and char not in "\u00ad\u200c\u200d\u2060"
 
 
 def safe_lines(text: str) -> str:
