@@ -53,6 +53,16 @@ class Score:
         """Right reports among all."""
         return (self.reported - len(self.wrong)) / max(1, self.reported)
 
+    def check(self) -> None:
+        """What must hold of what was found."""
+        assert len(self.planted) >= 20
+        assert len(self.found & self.findable) >= 0.95 * len(self.findable), self.line()
+        assert self.precision >= 0.95, self.line()
+        assert self.explained == (), self.line()
+        assert self.aliases_right >= 0.95 * self.aliases_stated, self.line()
+        assert self.aliases_wrong <= 0.01 * self.aliases_right, self.line()
+        assert self.reveals_right == self.aliases_right, self.line()
+
     def line(self) -> str:
         """One line of a table."""
         return (

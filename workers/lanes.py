@@ -48,7 +48,7 @@ class Lane:
 
     def __init__(self, name: str, slots: int, window: int, *, on_wire: bool = False) -> None:
         self.name = name
-        self.slots = slots + wire.ahead(slots) if on_wire else slots
+        self.most_threads = slots + wire.ahead(slots) if on_wire else slots
         self._wire = Wire(threading.BoundedSemaphore(slots), self._begun) if on_wire else None
         self.window = window
         self._inbox: deque[tuple[int, int]] = deque()
@@ -75,7 +75,7 @@ class Lane:
     def _grow(self) -> None:
         """Open one slot more if tasks wait and not all are open: the first call does not wait for the last thread."""
         with self._growing:
-            if self._serves is not None and self._inbox and len(self._threads) < self.slots:
+            if self._serves is not None and self._inbox and len(self._threads) < self.most_threads:
                 self._open_slot()
 
     def _open_slot(self) -> None:
@@ -120,7 +120,7 @@ class Lane:
             while len(slot.rest) < most and self._plan_of(self._inbox[0]) is plan:
                 slot.rest.append(self._inbox.popleft())
         self._ring()
-        if len(self._threads) < self.slots:
+        if len(self._threads) < self.most_threads:
             self._grow()
         return list(slot.rest)
 
@@ -130,7 +130,7 @@ class Lane:
         if lasts_s is None:
             return declared
         # Each slot's share of what is there, so that none stands idle while another has several.
-        found = min(int(RUNG_S / max(lasts_s, 1e-6)), RUNG_MOST, len(self._inbox) // (self.slots or 1))
+        found = min(int(RUNG_S / max(lasts_s, 1e-6)), RUNG_MOST, len(self._inbox) // (self.most_threads or 1))
         return max(declared, found)
 
     def begin(self, task_id: int, epoch: int) -> Work | None:

@@ -10,6 +10,7 @@ from db.values import Job
 from pipeline.spec import parse
 from pipeline.states import JobState, TaskState
 from tests.integration.conftest import Laboratory
+from tests.llm.judged import JUDGED
 from tests.llm.server import Server
 from workers.outputs.explain_nodes import explain_node
 from workers.planning.preview import preview
@@ -26,21 +27,6 @@ Marren looked up with brown eyes. In the tale Osric looked up with black eyes. T
 Chapter 3
 
 Edith looked up with amber eyes.
-"""
-PIPELINE = """
-name = "judged"
-[grain]
-limit = 200
-[[step]]
-name = "facts"
-kind = "map"
-op = "facts"
-model = "extractive"
-[[step]]
-name = "conflicts"
-kind = "merge"
-op = "conflicts"
-model = "judge"
 """
 VERDICTS = {
     "Marren": {"verdict": "conflict", "why": "Nothing says that they changed."},
@@ -78,7 +64,7 @@ def questions(lab: Laboratory, job: Job) -> list[object]:
 
 def test_contradictions_go_to_the_model_one_by_one_and_a_rerun_asks_nothing(judged: Laboratory, stub: Server) -> None:
     book = judged.book(BOOK)
-    job = judged.run(PIPELINE, book)
+    job = judged.run(JUDGED, book)
     assert job.state is JobState.DONE
     output = judged.output(job)
     assert subjects(output, "conflicts") == [("Marren", "conflict")]
@@ -92,7 +78,7 @@ def test_contradictions_go_to_the_model_one_by_one_and_a_rerun_asks_nothing(judg
     assert "Marren looked up with brown eyes." in asked
     assert asked.index("green eyes") < asked.index("brown eyes")
 
-    again = judged.run(PIPELINE, judged.book(BOOK, "copy.txt"))
+    again = judged.run(JUDGED, judged.book(BOOK, "copy.txt"))
     assert judged.calls(again) == 0
     assert len(stub.calls) == 4
     assert subjects(judged.output(again), "conflicts") == [("Marren", "conflict")]
@@ -100,9 +86,9 @@ def test_contradictions_go_to_the_model_one_by_one_and_a_rerun_asks_nothing(judg
 
 def test_an_edit_asks_again_about_what_stands_around_it_alone(judged: Laboratory, stub: Server) -> None:
     book = judged.book(BOOK)
-    judged.run(PIPELINE, book)
+    judged.run(JUDGED, book)
     book.write_text(BOOK.replace("Chapter 3\n", "Chapter 3\n\nYears went by."))
-    job = judged.run(PIPELINE, book)
+    job = judged.run(JUDGED, book)
     assert len(stub.calls) == 5
     told = [call["text"] for call in stub.calls][4]
     assert "(Edith; eyes" in told
@@ -116,7 +102,7 @@ def test_an_edit_asks_again_about_what_stands_around_it_alone(judged: Laboratory
 def test_what_the_model_does_not_answer_stays_as_the_rule_found_it(judged: Laboratory, stub: Server) -> None:
     rules = [{"match": f"({name}; eyes", "json": verdict} for name, verdict in VERDICTS.items()]
     stub.rules({"match": "(Osric; eyes", "json": {"verdict": "perhaps", "why": ""}}, *rules)
-    job = judged.run(PIPELINE.replace('model = "judge"', 'model = "judge"\nattempts = 2'), judged.book(BOOK))
+    job = judged.run(JUDGED.replace('model = "judge"', 'model = "judge"\nattempts = 2'), judged.book(BOOK))
     assert job.state is JobState.HOLES
     assert subjects(judged.output(job), "conflicts") == [("Marren", "conflict"), ("Osric", None)]
     assert [task.state for task in questions(judged, job)].count(TaskState.FAILED) == 1
@@ -124,33 +110,33 @@ def test_what_the_model_does_not_answer_stays_as_the_rule_found_it(judged: Labor
 
 def test_without_a_language_model_the_rule_has_judged_and_no_key_is_another(judged: Laboratory, stub: Server) -> None:
     book = judged.book(BOOK)
-    plain = judged.run(PIPELINE.replace('model = "judge"', 'model = "extractive"'), book)
+    plain = judged.run(JUDGED.replace('model = "judge"', 'model = "extractive"'), book)
     assert questions(judged, plain) == []
     assert len(judged.output(plain)["conflicts"]) == 4
     assert "dismissed" not in judged.output(plain)
-    job = judged.run(PIPELINE, book)
+    job = judged.run(JUDGED, book)
     for level in (1, 2):
         assert all(task.hit for task in judged.tasks(job, position=1, level=level))
-    by_rule = judged.run(PIPELINE.replace('model = "judge"', 'params = { judge = "rule" }'), book)
+    by_rule = judged.run(JUDGED.replace('model = "judge"', 'params = { judge = "rule" }'), book)
     assert judged.calls(by_rule) == 0
     assert len(stub.calls) == 4
 
 
 def test_a_pipeline_whose_every_step_asks_the_model_has_slots_for_its_shards_too(judged: Laboratory) -> None:
-    job = judged.run(PIPELINE.replace('model = "extractive"', 'model = "judge"'), judged.book(BOOK))
+    job = judged.run(JUDGED.replace('model = "extractive"', 'model = "judge"'), judged.book(BOOK))
     assert job.state is JobState.DONE
     assert len(judged.tasks(job, position=1, level=2)) == 1
 
 
 def test_a_plan_bounds_what_will_be_asked(judged: Laboratory, stub: Server) -> None:
-    spec = parse(PIPELINE, "test")
+    spec = parse(JUDGED, "test")
     documents = judged.ingest(judged.book(BOOK), limit=200)
     facts, merge, asks = preview(
         judged.database, spec, documents, ops=judged.ops, models=judged.main, model="extractive"
     )
     assert (facts.model, merge.model, asks.model) == ("extractive", None, "judge")
     assert (asks.step, asks.calls_least, asks.exact) == ("conflicts", 0, False)
-    job = judged.run(PIPELINE, judged.folder / "book.txt")
+    job = judged.run(JUDGED, judged.folder / "book.txt")
     assert merge.calls_most >= sum(len(judged.tasks(job, position=1, level=level)) for level in (1, 2))
     assert asks.calls_most >= 4
     assert asks.tokens_in_most >= sum(call["tokens"] for call in stub.calls)

@@ -18,11 +18,12 @@ from pipeline.ops.values import Json
 from pipeline.read.reading import Section
 from pipeline.reduce import glossary
 from pipeline.reduce.foldtree import Ref
+from workers.batched import batched
 from workers.outputs.cite import Citation, Citer
 from workers.outputs.conflicts import contradictions
 from workers.outputs.folds import Folded, joined, open_fold
 from workers.outputs.job import View, view
-from workers.outputs.merges import batched, judged, shards
+from workers.outputs.merges import judged, shards
 from workers.outputs.present import results
 from workers.outputs.stored_fold import StoredFold, stored_fold
 from workers.planning.context import JobContext, load_context

@@ -8,9 +8,9 @@ from pipeline import canonical
 from pipeline.errors import NotFoundError
 from pipeline.ops.values import Json
 from pipeline.reduce.foldtree import Ref
+from workers.batched import batched
 from workers.faces.results import JobOutput
 from workers.outputs.folds import Folded
-from workers.outputs.merges import batched
 from workers.outputs.stored_fold import StoredFold
 from workers.planning.plan import StepPlan
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -16,6 +16,7 @@ from pipeline import canonical
 from pipeline.keys import KeyMaker
 from pipeline.ops.values import Json
 from pipeline.settings import RetentionSpec
+from workers.batched import batched
 from workers.planning.plan import leaf_identities
 
 BATCH = 2_000  # results in one transaction
@@ -208,15 +209,10 @@ def _take_results(database: Database, keys: Sequence[bytes], newest_task: int) -
     if not keys:
         return 0
     count = 0
-    for part in _batched(keys):
+    for part in batched(keys, BATCH):
         with database.write() as rows:
             rows.retention.hold(TaskRow, ViewNodeRow)
             count += rows.retention.drop_results(part, newest_task)
     with database.write() as rows:
         rows.retention.drop_partitions()
     return count
-
-
-def _batched(keys: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    for at in range(0, len(keys), BATCH):
-        yield keys[at : at + BATCH]

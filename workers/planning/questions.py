@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -11,6 +11,7 @@ from db.values import NewTask, Step
 from pipeline import canonical
 from pipeline.ops.kinds import Inquiry, Merged, MergeOp, Question
 from pipeline.ops.values import Json
+from workers.batched import batched
 from workers.outputs.cite import Citer
 from workers.planning.context import JobContext
 from workers.planning.plan import JUDGEMENT
@@ -60,7 +61,7 @@ def questions(database: Database, context: JobContext, step: Step) -> list[NewTa
         steps = rows.jobs.steps(context.job.id)
         citer = _citer(rows, context, step, steps)
         found = islice(_found(rows, inquiry, step, steps), inquiry.most * LOOKED_AT)
-        for batch in _batches(found):
+        for batch in batched(found, BATCH):
             if len(tasks) >= inquiry.most:
                 break
             for question, text in zip(batch, _shown(citer, inquiry, batch), strict=True):
@@ -91,12 +92,6 @@ def _found(rows: Repositories, inquiry: Inquiry, step: Step, steps: Sequence[Ste
     return inquiry.find(Merged(values=values, leaves=leaves, resolved=resolved))
 
 
-def _batches(found: Iterable[Question]) -> Iterator[list[Question]]:
-    walked = iter(found)
-    while batch := list(islice(walked, BATCH)):
-        yield batch
-
-
 def _citer(rows: Repositories, context: JobContext, step: Step, steps: Sequence[Step]) -> Citer:
     source = context.plans[step.position].source
     leaf = next(other for other in steps if other.position == source and other.level == 0)
@@ -119,6 +114,6 @@ def shown(rows: Repositories, context: JobContext, step: Step, stored: bytes | N
 
 def answers(rows: Repositories, level: Step) -> list[Answered]:
     """The questions of a level that were answered, in their order; holes are left out."""
-    found = [(key, asked(data)) for _, key, data, _ in rows.tasks.inputs(level.id)]
+    found = [(key, asked(data)) for _, key, data, _ in rows.nodes.inputs(level.id)]
     outputs = rows.results.outputs(list({key for key, _ in found}))
     return [Answered(about=held.about, places=held.places, answer=canonical.loads(outputs[key])) for key, held in found]
