@@ -2,6 +2,8 @@
 
 A report is right when it names a planted contradiction: its subject, its attribute and both its values, one side in
 the chapter of the statement that does not fit. All else that is reported is wrong, a second report of the same one too.
+A rank that fell without a word contradicts every higher rank that was reached before it, so each of those may stand on
+the other side: where the last step up was missed, the report names the step before.
 
 The noise takes statements away, so recall is counted twice: over all that were planted, and over those that can be
 found at all, of which both sides reach the reducer (an earlier or later statement of the same value serves for a side).
@@ -93,9 +95,23 @@ class _Judge:
         return (
             report.subject == key(self.oracle.names.get(item["subject"], item["subject"]))
             and report.attribute == attribute_key(item["attribute"])
-            and report.values == frozenset(said(value) for value in item["values"])
-            and (said(item["values"][1]), second["seq"]) in report.places
+            and report.values in [frozenset((self.said(first), self.said(second))) for first in self.firsts(item)]
+            and (self.said(second), second["seq"]) in report.places
         )
+
+    def said(self, fact: Truth) -> str:
+        """Its value as the reducer has it."""
+        return said(self.oracle.names.get(fact["value"], fact["value"]))
+
+    def firsts(self, item: Truth) -> list[Truth]:
+        """The statements that the second one contradicts: the planted one, or each rank above it, reached before."""
+        first, second = (self.facts[fact] for fact in item["facts"])
+        steps = [s for r in self.oracle.truth["ranks"] if r["subject"] == item["subject"] for s in r["timeline"]]
+        reached = [self.facts[step["fact"]] for step in steps]
+        if item["kind"] != "rank regression":
+            return [first]
+        lowest = next(at for at, fact in enumerate(reached) if fact["value"] == second["value"])
+        return [fact for fact in reached[lowest + 1 :] if fact["seq"] < second["seq"]]
 
     def resembles(self, change: Truth, report: Report) -> bool:
         """Is it about the values of this change, wherever they were said?"""
@@ -109,15 +125,16 @@ class _Judge:
 
     def findable(self, item: Truth) -> bool:
         """Do both sides reach the reducer?"""
-        first, second = (self.facts[fact] for fact in item["facts"])
-        again = [
-            fact["id"]
-            for fact in self.facts.values()
-            if all(fact[name] == first[name] for name in ("subject", "attribute", "value"))
-        ]
-        # What began with a change (a rank reached, a thing handed on, a death) began with that sentence alone.
-        firsts = [first["id"]] if first["id"] in self.oracle.changes else again
+        second = self.facts[item["facts"][1]]
+        firsts = {fact["id"] for first in self.firsts(item) for fact in self._again(first)}
         return second["id"] in self.oracle.reaching and not self.oracle.reaching.isdisjoint(firsts)
+
+    def _again(self, first: Truth) -> list[Truth]:
+        """All statements of the same. What began with a change (a rank, a gift, a death) began with that sentence."""
+        if first["id"] in self.oracle.changes:
+            return [first]
+        same = ("subject", "attribute", "value")
+        return [fact for fact in self.facts.values() if all(fact[name] == first[name] for name in same)]
 
 
 def score(oracle: Oracle, reported: Sequence[Report], links: Sequence[tuple[str, str, int]]) -> Score:
