@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 GROUP = 512  # outcomes in one transaction at most
 ENOUGH = 128  # so many do not wait for more
-LINGER_S = 0.02  # an outcome waits at most so long for company: a commit costs much, a row in it little
+LINGER_S = 0.05  # an outcome waits at most so long for company: a commit costs much, a row in it little
 AGAIN_S = 0.5  # between tries to reach a database that went away
 PATIENCE_S = 60.0  # outputs in hand are kept and tried again so long
 

@@ -62,8 +62,8 @@ here: ContextVar[Wire | None] = ContextVar("octavo_wire", default=None)
 
 
 def ahead(slots: int) -> int:
-    """Threads beside so many slots, to count inputs and read answers: an eighth, since each that waits holds a task."""
-    return max(1, slots // 8)
+    """Threads beside so many slots, to count inputs and read answers: a quarter, since each that waits holds a task."""
+    return max(1, slots // 4)
 
 
 def enter() -> None:

@@ -78,12 +78,22 @@ class Pace:
         self._scale: dict[UUID, int] = {}
         self._rung_at: dict[UUID, float] = {}
         self._rung: dict[UUID, int] = {}  # in flight when bells were last sent
+        self._full: set[UUID] = set()  # those whose window was full at the last look
 
     def keep(self, jobs: Collection[UUID]) -> None:
         """Forget all jobs but these."""
         for kept in (self._scale, self._rung_at, self._rung):
             for job in [job for job in kept if job not in jobs]:
                 del kept[job]
+        self._full &= set(jobs)
+
+    def filled(self, job: UUID, *, full: bool) -> None:
+        """A look found the job's window full, or filled it; or there were too few tasks for it."""
+        (self._full.add if full else self._full.discard)(job)
+
+    def outlasts(self, job: UUID) -> bool:
+        """Are the job's calls slow, and its window full of them? Then what else is to be done for it has time."""
+        return job in self._full and self.scale(job) < QUICK_SCALE
 
     def scale(self, job: UUID) -> int:
         """The factor on the job's share."""
@@ -121,7 +131,7 @@ class Dispatcher:
         self._loader = loader
         self._window = window
         self._send = send
-        self._pace = Pace()
+        self.pace = Pace()
         self.hurried = False  # a window was opened further at the last top-up, and may soon be dry again
 
     def look(self) -> Looked:
@@ -137,7 +147,7 @@ class Dispatcher:
                 part = ready and whole != open_
                 busy = bool(whole) and rows.dispatches.waiting(whole, now_ms=now) if part else ready
                 jobs[job] = Standing(priority, steps, ready, not busy)
-            self._pace.keep(jobs)
+            self.pace.keep(jobs)
             return Looked(self._window(rows), jobs)
 
     def top_up(self, looked: Looked | None = None) -> int:
@@ -148,7 +158,7 @@ class Dispatcher:
         busy = {job: priority for job, priority in busy.items() if self._loader.trouble(job) is None}
         rung = 0
         # The jobs share one window, however far a fast one has opened it: else a new one would wait behind it.
-        scale = max((self._pace.scale(job) for job in busy), default=1)
+        scale = max((self.pace.scale(job) for job in busy), default=1)
         for job, most in share(found.window * scale, busy).items():
             ring = self._ring(job, most)
             if ring is not None:
@@ -171,6 +181,7 @@ class Dispatcher:
             in_flight = rows.dispatches.in_flight(list(steps))
             room = most - in_flight
             if room <= 0 or room * 4 < most:  # a top-up for every task would cost more than the tasks
+                self.pace.filled(job, full=True)
                 return None
             if held:  # caps
                 asking = [step.id for step in every if context.plan_of(step).model]
@@ -182,6 +193,7 @@ class Dispatcher:
                     steps = {i: step for i, step in steps.items() if left or i not in asking}
                     room = left or room
             bells = rows.dispatches.dispatch(list(steps), limit=room, now_ms=now_ms())
+            self.pace.filled(job, full=len(bells) == room)
             if not bells and in_flight == 0:
                 # What lost two leases rings only when nothing else of its job is in flight.
                 bells = rows.dispatches.dispatch(list(steps), limit=1, now_ms=now_ms(), suspects=True)
@@ -190,8 +202,8 @@ class Dispatcher:
         if not bells:
             return None
         failpoints.reached("dispatch.after")
-        self.hurried |= self._pace.rung(job, before=in_flight, after=in_flight + len(bells))
-        return Ring(context, steps, bells, self._pace.together(job))
+        self.hurried |= self.pace.rung(job, before=in_flight, after=in_flight + len(bells))
+        return Ring(context, steps, bells, self.pace.together(job))
 
 
 def per_message(plan: StepPlan, together: int = 1) -> int:

@@ -31,6 +31,9 @@ SHORTEST_S = 0.1  # between two rounds: bells are sent in batches, and a window 
 # under way: what comes after them waits for nothing else.
 HURRY_S = 0.01
 UNBLOCK = 1000
+# Between two batches of a plan whose job has calls enough: calls that wait for the interpreter while a thousand tasks
+# are written are answered late, all together, for rounds to come.
+PLAN_EVERY_S = 0.4
 STALE_LEASES = 20  # lease times after which a process that is gone is forgotten
 LATE_S = 3.0  # a step whose planner made no headway for so long is planned by anyone
 
@@ -66,6 +69,8 @@ class Tender:
         self._ending = threading.Event()
         self._reconciled = 0.0
         self._hurried = False
+        self._planned_at: dict[UUID, float] = {}  # when this process last wrote tasks of a job
+        self._put_off = False  # a batch of a plan was left for later
         self._asked = False  # a message rang here: what is to be planned now is planned by this process
         self._told: set[UUID] = set()  # jobs whose rows say, by this process, what is wrong with them
         self._mine: set[UUID] = set()  # jobs that this process plans
@@ -106,11 +111,11 @@ class Tender:
                 moved = False
             self._ending.wait(HURRY_S if self._hurried else SHORTEST_S)
             if not moved:
-                self._wake.wait(self._reconcile_s)
+                self._wake.wait(min(PLAN_EVERY_S, self._reconcile_s) if self._put_off else self._reconcile_s)
 
     def round(self) -> bool:
         """Plan, unblock, ring; now and then reconcile. Says whether anything moved."""
-        self._hurried = False
+        self._hurried = self._put_off = False
         now = time.monotonic()
         if now - self._reconciled >= self._reconcile_s:
             self._reconciled = now
@@ -167,10 +172,14 @@ class Tender:
         if not planning:
             self._mine.discard(job)
             self._elsewhere.pop(job, None)
+            self._planned_at.pop(job, None)
         elif not self._plans(job, planning, asked=asked):
             return moved
         maps = [step for step in planning if context.plan_of(step).kind == "map"]
         if maps:
+            if self._may_wait(job, standing):
+                self._put_off = True
+                return moved
             # A batch a round: the first tasks are rung for, and other jobs tended, while the later ones are written.
             size = QUICK_BATCH if maps[0].planned else FIRST_BATCH
             if not plan_batch(self._database, context, maps[0].id, size):
@@ -181,6 +190,15 @@ class Tender:
         while standing.idle and advance(self._database, context):
             moved = True
         return moved
+
+    def _may_wait(self, job: UUID, standing: Standing) -> bool:
+        """May the next batch of the job's plan wait?"""
+        now = time.monotonic()
+        busy = standing.ready and self._dispatcher.pace.outlasts(job)
+        if busy and now - self._planned_at.get(job, 0.0) < PLAN_EVERY_S:
+            return True
+        self._planned_at[job] = now
+        return False
 
     def _plans(self, job: UUID, planning: Sequence[Step], *, asked: bool) -> bool:
         """Is it this process that plans the job? One is enough; any other does when that one makes no headway."""

@@ -94,6 +94,18 @@ def test_it_closes_again(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pace.scale(JOB) == 1
 
 
+def test_a_full_window_of_slow_calls_leaves_time_for_planning(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = _paced(monkeypatch, every_s=0.1, ended_a_round=16, rounds=50)
+    assert not slow.outlasts(JOB), "nobody has seen its window full"
+    slow.filled(JOB, full=True)
+    assert slow.outlasts(JOB)
+    slow.filled(JOB, full=False)
+    assert not slow.outlasts(JOB), "there are too few tasks for it: more are to be planned at once"
+    quick = _paced(monkeypatch, every_s=0.1, ended_a_round=10**6, rounds=10)
+    quick.filled(JOB, full=True)
+    assert not quick.outlasts(JOB), "it runs dry before the next batch is planned"
+
+
 @pytest.mark.parametrize(("held", "settled", "woken"), [(32, 0, 1), (32, 1, 1), (32, 2, 0), (3, 0, 0)])
 def test_a_consumer_is_woken_when_it_may_take_messages_again(
     monkeypatch: pytest.MonkeyPatch, held: int, settled: int, woken: int
