@@ -36,7 +36,7 @@ class Work:
     begun_ms: int  # when it was claimed: its deadline counts from here
     text: str | None = None
     tokens: int = 0
-    children: tuple[bytes, ...] = ()
+    children: Sequence[bytes] = ()  # each may be loaded when it is asked for
     top: bool = False  # the book's own node of a fold
     feeds: tuple[Feed, ...] = ()  # the merges that will take its output
     whole: bool = True  # a node that is not has its children yet to be loaded
@@ -204,17 +204,18 @@ class Executor:
             if work.shown is not None:
                 params["context"] = work.shown.parts()
             return Answer(output=op.run(work.text or "", params), tokens_in=0)
-        children = [canonical.loads(child) for child in work.children]
         if isinstance(op, FoldOp):
             assert op.run is not None
+            children = [canonical.loads(child) for child in work.children]
             return Answer(output=op.run(children, op.node_params(work.plan.params, top=work.top)))
-        return Answer(output=OpOutput(value=self._merge(op, work, children)))
+        return Answer(output=OpOutput(value=self._merge(op, work)))
 
     @staticmethod
-    def _merge(op: MergeOp, work: Work, children: Sequence[Json]) -> Json:
+    def _merge(op: MergeOp, work: Work) -> Json:
+        children = (canonical.loads(child) for child in work.children)  # one at a time: a shard is large
         if work.step.level > 1:
             return op.resolve([op.summarize(child) for child in children], work.plan.params)
-        return op.merge(children, work.plan.params)
+        return op.merge(list(children), work.plan.params)
 
     def _reserve(self, work: Work) -> int:
         """Tokens that the call may use, to be asked of the limits."""

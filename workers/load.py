@@ -6,13 +6,14 @@ import logging
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from typing import overload
 from uuid import UUID
 
 from db.database import Database
 from db.layout import unpack
 from db.values import Claim, Step
-from pipeline.errors import NotFoundError, OctavoError, PipelineError
-from pipeline.ops.kinds import FoldOp, MergeOp
+from pipeline.errors import NotFoundError, OctavoError, PipelineError, StorageError
+from pipeline.ops.kinds import MergeOp
 from pipeline.ops.registry import Registry
 from pipeline.surroundings import Surroundings
 from workers.clock import now_ms
@@ -26,6 +27,33 @@ from workers.planning.surround import Surrounder
 log = logging.getLogger(__name__)
 
 STRANGE_S = 2.0  # a job whose ops are not known here is looked at again after so long
+
+
+class NodeOutputs(Sequence[bytes]):
+    """The outputs of nodes by their keys, each read when it is asked for: the shards of a merge are never all here.
+
+    Raises ConnectionError where the database does not answer: the call that asks is tried again.
+    """
+
+    def __init__(self, database: Database, keys: Sequence[bytes]) -> None:
+        self._database = database
+        self._keys = keys
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    @overload
+    def __getitem__(self, at: int) -> bytes: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[bytes]: ...
+    def __getitem__(self, at: int | slice) -> bytes | list[bytes]:
+        if isinstance(at, slice):
+            return [self[each] for each in range(*at.indices(len(self)))]
+        try:
+            with self._database.read() as rows:
+                return rows.results.outputs([self._keys[at]])[self._keys[at]]
+        except StorageError as error:
+            raise ConnectionError(error.message) from error
 
 
 class Loader:
@@ -163,8 +191,9 @@ class Loader:
             with self._database.read() as rows:
                 text, about = shown(rows, context, step, claim.inputs)
             return Work(claim, step, plan, now_ms(), text, children=(about,))
-        fold = isinstance(plan.op, FoldOp)
-        refs = self._refs(claim, step, fold)
+        if plan.kind == "merge":
+            return Work(claim, step, plan, now_ms(), children=self._shards(claim, step))
+        refs = list(zip(*unpack(claim.inputs or b"", 2), strict=True))
         with self._database.read() as rows:
             steps = rows.jobs.steps(step.job_id)
             keys: dict[tuple[int, int], bytes] = {}
@@ -174,7 +203,7 @@ class Loader:
                 keys |= {(level, ordinal): key for ordinal, key in rows.tasks.keys(source.id, wanted).items()}
             outputs = rows.results.outputs(list(set(keys.values())))
         children = tuple(outputs[keys[ref]] for ref in refs)
-        top = fold and context.forest.is_top(claim.scope or 0)
+        top = context.forest.is_top(claim.scope or 0)
         return Work(claim, step, plan, now_ms(), children=children, top=top)
 
     def _parts(self, claim: Claim, context: JobContext, step: Step, plan: StepPlan, op: MergeOp) -> tuple[bytes, ...]:
@@ -186,10 +215,9 @@ class Loader:
             parts = rows.results.parts(source.id, scheme, claim.scope or 0, ordinals)
         return tuple(parts[ordinal] for ordinal in ordinals)
 
-    @staticmethod
-    def _refs(claim: Claim, step: Step, fold: bool) -> list[tuple[int, int]]:
-        if fold:
-            levels, ordinals = unpack(claim.inputs or b"", 2)
-            return list(zip(levels, ordinals, strict=True))
+    def _shards(self, claim: Claim, step: Step) -> NodeOutputs:
+        """The shards that a judgement is made of, in order."""
         (ordinals,) = unpack(claim.inputs or b"", 1)
-        return [(step.level - 1, ordinal) for ordinal in ordinals]
+        with self._database.read() as rows:
+            keys = rows.tasks.keys(self._level(rows.jobs.steps(step.job_id), step.position, 1).id, ordinals)
+        return NodeOutputs(self._database, [keys[ordinal] for ordinal in ordinals])

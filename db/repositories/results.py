@@ -167,6 +167,17 @@ class ResultRepository:
         for row in self._connection.execute(query.execution_options(yield_per=5000)):
             yield row[0], row[1]
 
+    def partition_bytes(self, step_id: int, scheme: str) -> int:
+        """The bytes of what `partitions_of` gives."""
+        query = (
+            select(func.coalesce(func.sum(func.length(PartitionRow.parts)), 0))
+            .select_from(TaskRow)
+            .join(ResultRow, ResultRow.key == TaskRow.key)
+            .join(PartitionRow, _partition_of(scheme))
+            .where(TaskRow.step_id == step_id, TaskRow.state == TaskState.DONE)
+        )
+        return int(self._connection.execute(query).scalar_one())
+
     def partitions_by_output(self, hashes: Sequence[bytes], scheme: str) -> dict[bytes, bytes]:
         """Stored partitions by output hash, of those that have one."""
         found: dict[bytes, bytes] = {}

@@ -32,7 +32,9 @@ class Ask:
     `prompt` is a Jinja template; it sees `text` (fenced), the parameters by name, and what `sees` adds. `schema` is the
     JSON schema of the answer, or makes it from the parameters; None: the answer is plain text. `finish` makes the
     output of a valid answer, with spans, and raises CallError for one that is no result all the same. `join` puts the
-    outputs of a split input together, their spans already moved; None: such an input can not be split.
+    outputs of a split input together, their spans already moved; None: such an input can not be split. `through` makes
+    of an answer over parts of the children one over the children: each part is (number of its first child, its answer),
+    None where it is that one child itself. None: children that are too long together can not be taken in parts.
     `version` belongs to `finish` and `join`: their change changes outputs, as that of the prompt does.
     """
 
@@ -40,6 +42,7 @@ class Ask:
     schema: Json | Callable[[Params], Json] = None
     finish: Callable[[Json, Material], OpOutput] = plain_text
     join: Callable[[Sequence[OpOutput]], OpOutput] | None = None
+    through: Callable[[OpOutput, Sequence[tuple[int, Json]]], OpOutput] | None = None
     sees: Callable[[Material], Mapping[str, Json]] | None = None
     own_prompt: bool = False  # the pipeline's step brings prompt and schema
     version: int | str = 1

@@ -50,6 +50,11 @@ class Server:
         return found
 
     @property
+    def sizes(self) -> list[tuple[int, int]]:
+        """(tokens of the prompt as its model counts them, max_tokens) of the calls so far."""
+        return [(tokens, most) for tokens, most in self._ask("GET", "/sizes")]
+
+    @property
     def most_at_once(self) -> int:
         """The most calls under way at once."""
         return int(self._ask("GET", "/log")["most"])

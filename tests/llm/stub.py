@@ -4,7 +4,8 @@
 passage. `POST /rules` sets rules, a list of `{"fault", "content", "json", "match", "times", …}`: a rule's fault befalls
 the first `times` calls of each prompt that holds `match`; the first rule that applies counts; `json` is the answer
 where a schema is asked for. A rule `{"seed", "rate", "faults"}` gives that part of all calls one of the faults, the
-same ones whenever it is run. `GET /log` gives the calls.
+same ones whenever it is run. A rule `{"items", "words"}` makes lists of so many items, of texts of up to so many words
+of the passage. `GET /log` gives the calls, `GET /sizes` only (tokens of the prompt, max_tokens) of each.
 """
 
 from __future__ import annotations
@@ -61,6 +62,9 @@ class Stub:
             return Reply()
         if path == "/log":
             return Reply(body=json.dumps({"calls": self.log, "most": self.most}).encode())
+        if path == "/sizes":
+            sizes = [(call["tokens"], call["asked"]["max_tokens"]) for call in self.log]
+            return Reply(body=json.dumps(sizes).encode())
         if path == "/reset":
             self.rules, self.log, self.most = [], [], 0
             self.seen.clear()
@@ -111,7 +115,7 @@ class Stub:
         secret = rule.get("says", "")
         if fault in REFUSALS:
             return REFUSALS[fault](rule, f"{fault} {secret}".strip())
-        answer = rule["json"] if "json" in rule else _instance(_schema(asked, text), asked, text)
+        answer = rule["json"] if "json" in rule else _instance(_schema(asked, text), asked, text, rule)
         content = json.dumps(answer, ensure_ascii=False)
         if _schema(asked, text) is None:
             content = rule.get("content") or "Rendered: " + _passage(text)[:200]
@@ -213,7 +217,7 @@ def _passage(text: str) -> str:
     return found[2] if found else ""
 
 
-def _instance(schema: Any, asked: dict[str, Any], text: str, name: str = "") -> Any:
+def _instance(schema: Any, asked: dict[str, Any], text: str, rule: dict[str, Any], name: str = "", at: int = 0) -> Any:
     """Something that fits the schema: texts from the passage, which also tell how the answer was sampled."""
     passage = _passage(text)
     if schema is None:
@@ -222,19 +226,33 @@ def _instance(schema: Any, asked: dict[str, Any], text: str, name: str = "") -> 
         return schema["enum"][0]
     kind = schema.get("type")
     if kind == "object":
-        return {key: _instance(inner, asked, text, key) for key, inner in schema.get("properties", {}).items()}
+        return {key: _instance(part, asked, text, rule, key, at) for key, part in schema.get("properties", {}).items()}
     if kind == "array":
-        return [_instance(schema["items"], asked, text, name)]
+        items = rule.get("items", 1) if schema["items"].get("type") == "object" else 1
+        return [_instance(schema["items"], asked, text, rule, name, at + more) for more in range(items)]
     if kind in ("integer", "number"):
-        return 1
+        return 1 + at
     if kind == "boolean":
         return True
     if name == "quote":
         return " ".join(passage.split()[:6])[:QUOTE]
     if name == "name":
         return next(iter(re.findall(r"[A-Z][a-z]{3,}", passage)), passage.split()[0] if passage.split() else "x")
+    if "words" in rule:
+        return _some_words(passage, rule["words"], at)
     sampled = f"t={asked.get('temperature')} s={asked.get('seed')}"
     return f"{name} of {hashlib.sha256(passage.encode()).hexdigest()[:8]} ({sampled})"
+
+
+def _some_words(passage: str, most: int, at: int) -> str:
+    """Some words of a passage in a row, a fifth of the most at least: which and how many, its hash says."""
+    lines = [re.sub(r"^\d+\. ", "", line) for line in passage.splitlines()]
+    spaced = sum(line.count(" ") for line in lines) * 20 > len(passage)  # a heading has a few in any script
+    words = " ".join(lines).split() if spaced else list("".join(lines))
+    dice = int.from_bytes(hashlib.sha256(f"{at} {passage}".encode()).digest()[:8])
+    count = min(len(words), most // 5 + dice % (most - most // 5 + 1))
+    first = dice // most % (len(words) - count + 1)
+    return (" " if spaced else "").join(words[first : first + count])
 
 
 def _counter(folder: str | None) -> Callable[[list[dict[str, str]]], int]:

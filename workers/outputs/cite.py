@@ -17,9 +17,11 @@ from pipeline.ops.values import Json
 from pipeline.read.places import Place, Places
 from pipeline.read.reading import Section
 from pipeline.read.tree import own_runs
+from workers.batched import batched
 from workers.planning.selection import Member, Selection
 from workers.planning.selection import Place as ChunkPlace
 
+AT_ONCE, HELD = 1000, 4000  # places that are resolved together, chunks whose texts are kept
 WORD = re.compile(r"\S+")
 
 
@@ -111,18 +113,22 @@ class Citer:
 
     def cite(self, pairs: Iterable[tuple[int, int]], *, spans: int = 1) -> list[list[Citation]]:
         """The citations of each pair: its first `spans` places in the chunk, or the whole chunk where it names none."""
-        wanted = list(pairs)
-        self.load([ordinal for ordinal, _ in wanted])
-        return [self._cite(ordinal, item, spans) for ordinal, item in wanted]
+        found: list[list[Citation]] = []
+        for some in batched(pairs, AT_ONCE):
+            self.load([ordinal for ordinal, _ in some])
+            found += [self._cite(ordinal, item, spans) for ordinal, item in some]
+        return found
 
     def named(self, pairs: Iterable[tuple[int, int, Collection[str]]]) -> list[Citation]:
         """The first place of each mention of an entry with these names: what stands before its name is left out.
 
         A chunk may mark a word too many ("Poor Lazarus!"): whether it is part of the name the whole book tells.
         """
-        wanted = list(pairs)
-        self.load([ordinal for ordinal, _, _ in wanted])
-        return [self._named(*each) for each in wanted]
+        found: list[Citation] = []
+        for some in batched(pairs, AT_ONCE):
+            self.load([ordinal for ordinal, _, _ in some])
+            found += [self._named(*each) for each in some]
+        return found
 
     def _named(self, ordinal: int, item: int, names: Collection[str]) -> Citation:
         place, chunk, text = self._chunks[ordinal]
@@ -160,7 +166,7 @@ class Citer:
 
     def load(self, ordinals: Iterable[int]) -> None:
         """Have the chunks at hand, all at once."""
-        if len(self._chunks) > 5000:  # memory stays flat while a long list is walked
+        if len(self._chunks) > HELD:  # memory stays flat while a long list is walked
             self._chunks.clear()
             self._spans.clear()
         new = sorted({ordinal for ordinal in ordinals if ordinal not in self._chunks})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pipeline.ops.builtin import FOLD
 from pipeline.ops.values import Json
@@ -15,7 +15,7 @@ from workers.planning.plan import JUDGEMENT, QUESTIONS, StepPlan
 from workers.planning.questions import Answered, answers
 from workers.planning.shards import judgement_of, shards_of
 
-BATCH = 200
+BATCH, BATCH_CITES = 200, 2000  # entries, and their citations, that are resolved together
 
 
 def shards(view: View, plan: StepPlan) -> tuple[Sequence[Json], list[array[int]]]:
@@ -73,7 +73,7 @@ def entries(view: View, plan: StepPlan) -> Iterator[dict[str, Json]]:
         return
     quoted = _quoted(view, plan)
     citer = Citer(view.rows, view.context.selection, view.source(plan).id)
-    for batch in batched(glossary.entries(values, resolved), BATCH):
+    for batch in _batches(view, glossary.entries(values, resolved)):
         places = [sorted((leaves[shard][part], item) for shard, part, item in entry.cites) for entry in batch]
         shown = [found[: view.citations] if view.citations else found for found in places]
         names = [{entry.name, *entry.aliases} for entry in batch]
@@ -90,6 +90,21 @@ def entries(view: View, plan: StepPlan) -> Iterator[dict[str, Json]]:
             stated = [_statement(view, citer, leaves, statement) for statement in entry.stated]
             stated += [_judgement(view, plan, citer, quoted, near) for near in entry.near]
             yield row | ({"stated": stated} if stated else {})
+
+
+def _batches(view: View, entries: Iterable[glossary.Entry]) -> Iterator[list[glossary.Entry]]:
+    """Consecutive entries with BATCH_CITES shown citations, or one that has more."""
+    batch: list[glossary.Entry] = []
+    held = 0
+    for entry in entries:
+        size = min(len(entry.cites), view.citations) if view.citations else len(entry.cites)
+        if batch and (held + size > BATCH_CITES or len(batch) == BATCH):
+            yield batch
+            batch, held = [], 0
+        batch.append(entry)
+        held += size
+    if batch:
+        yield batch
 
 
 def _statement(

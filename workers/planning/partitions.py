@@ -20,6 +20,7 @@ log = logging.getLogger(__name__)
 CHUNKS_PER_SHARD = 512
 LEAST_SHARDS, MOST_SHARDS = 8, 1024
 _PART = struct.Struct("<H32s")  # shard, hash of the part
+PART_BYTES = _PART.size
 
 
 def shards_for(chunks: int) -> int:

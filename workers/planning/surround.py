@@ -6,6 +6,7 @@ a merge of the same job; the version that was chosen, and which of it a chunk me
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -23,6 +24,7 @@ from workers.planning.context import JobContext
 from workers.planning.plan import QUESTIONS, StepPlan
 from workers.planning.questions import answers
 from workers.planning.selection import Place
+from workers.planning.shards import shards_of
 
 
 class Surrounder:
@@ -204,16 +206,17 @@ def _chosen(rows: Repositories, scope: bytes, ranked: Sequence[Anchor], plan: St
 
 def _ranked(
     rows: Repositories, context: JobContext, plan: StepPlan
-) -> tuple[list[Anchor], dict[tuple[str, str], list[int]]]:
+) -> tuple[list[Anchor], dict[tuple[str, str], array[int]]]:
     """The entities of a merge by spread, then count; and the chunks that mention each."""
     assert plan.entities is not None
     merge = context.plans[plan.entities]
     steps = rows.jobs.steps(context.job.id)
-    values, leaves = _shards(rows, steps, merge)
+    values, leaves = shards_of(rows, _level(steps, merge.position, 1))
     resolved = _judged(rows, context, steps, merge, values)
     found = list(glossary.entries(values, resolved))
     where = {
-        (entry.name, entry.kind): sorted({leaves[shard][part] for shard, part, _ in entry.cites}) for entry in found
+        (entry.name, entry.kind): array("q", sorted({leaves[shard][part] for shard, part, _ in entry.cites}))
+        for entry in found
     }
     ranked = sorted(found, key=lambda entry: (-len(where[entry.name, entry.kind]), -entry.count, entry.name))
     return [Anchor(name=entry.name, kind=entry.kind, aliases=entry.aliases) for entry in ranked], where
@@ -221,13 +224,6 @@ def _ranked(
 
 def _level(steps: Sequence[Step], position: int, level: int) -> Step:
     return next(step for step in steps if step.position == position and step.level == level)
-
-
-def _shards(rows: Repositories, steps: Sequence[Step], merge: StepPlan) -> tuple[list[Json], list[list[int]]]:
-    found = list(rows.nodes.inputs(_level(steps, merge.position, 1).id))
-    outputs = rows.results.outputs([key for _, key, _, _ in found])
-    values = [canonical.loads(outputs[key]) for _, key, _, _ in found]
-    return values, [unpack(data or b"", 1)[0] for *_, data, _ in found]
 
 
 def _judged(

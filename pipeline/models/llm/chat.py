@@ -11,7 +11,7 @@ from typing import cast
 from pipeline import canonical
 from pipeline.errors import PipelineError
 from pipeline.models.errors import fault
-from pipeline.models.llm import answers, parts, prompts
+from pipeline.models.llm import answers, narrow, parts, prompts
 from pipeline.models.llm.engine import Ask, Completion, Engine
 from pipeline.models.llm.fence import fenced
 from pipeline.models.llm.tokens import ChatCounter
@@ -101,6 +101,8 @@ class ChatModel:
         tokens, room, most = self._count(request, text), self._room(request), _max_tokens(request)
         if tokens <= room:
             return Measure(tokens_in=tokens, tokens_out=most)
+        if narrow.narrows(request):
+            return narrow.measured(request, self.measure, Measure(tokens_in=room, tokens_out=most))
         pieces = parts.cut(text, lambda part: self._count(request, part) <= room) if request.split else None
         if pieces is None:
             return Measure(tokens_in=0, tokens_out=0, calls=0)
@@ -122,6 +124,9 @@ class ChatModel:
         try:
             return self._one(request, text)
         except CallError as error:
+            if error.kind is ErrorClass.OVERLONG and narrow.narrows(request):
+                output, used = narrow.answered(request, lambda part: self._answered(part, text, most))
+                return output, error.used + used
             if error.kind is not ErrorClass.OVERLONG or most < 2:
                 raise
             pieces = self._pieces(request, text, counted=error.code == "overlong")

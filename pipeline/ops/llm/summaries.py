@@ -79,6 +79,26 @@ def _rests_on(numbers: Sequence[int], sources: Sequence[tuple[int, int]]) -> dic
     return {"from": found[0], **({"also": found[1:]} if len(found) > 1 else {})}
 
 
+def _through(output: OpOutput, parts: Sequence[tuple[int, Json]]) -> OpOutput:
+    """The output of a fold over the answers of its parts, its sentences resting on the children themselves."""
+
+    def below(part: int, item: int) -> list[list[int]]:
+        first, answer = parts[part]
+        if answer is None:
+            return [[first, item]]
+        sentence = answer["sentences"][item]
+        return [[first + child, inner] for child, inner in (sentence["from"], *sentence.get("also", ()))]
+
+    sentences: list[Json] = []
+    for sentence in output.value["sentences"]:
+        rests: list[list[int]] = []
+        for place in (sentence["from"], *sentence.get("also", ())):
+            rests += [found for found in below(*place) if found not in rests]
+        plain = {name: value for name, value in sentence.items() if name not in ("from", "also")}
+        sentences.append(plain | {"from": rests[0]} | ({"also": rests[1:]} if len(rests) > 1 else {}))
+    return OpOutput(value=output.value | {"sentences": sentences})
+
+
 def _folded(answer: Json, material: Material) -> OpOutput:
     """`{"sentences": [{"text", "weight", "from": [child, item], "also": [[child, item], …]}, …]}`."""
     sources = _sources(material)
@@ -108,11 +128,16 @@ SUMMARIZE = Ask(
     prompt=_SUMMARIZE, schema=table(sentences=rows(text=TEXT, quote=TEXT)), finish=_summarized, join=join_sentences
 )
 FOLD_SUMMARY = Ask(
-    prompt=_FOLD, schema=table(sentences=rows(text=TEXT, rests_on=_NUMBERS)), finish=_folded, sees=_numbered
+    prompt=_FOLD,
+    schema=table(sentences=rows(text=TEXT, rests_on=_NUMBERS)),
+    finish=_folded,
+    sees=_numbered,
+    through=_through,
 )
 OUTLINE = Ask(
     prompt=_OUTLINE,
     schema=table(text=TEXT, rests_on=_NUMBERS, terms={"type": "array", "items": TEXT}),
     finish=_outlined,
     sees=_numbered,
+    through=_through,
 )

@@ -8,6 +8,7 @@ was judged to be different from.
 from __future__ import annotations
 
 import re
+from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -45,7 +46,7 @@ def find(merged: Merged) -> Iterator[Question]:
     pairs = alike(keep)
     where = _leaves(merged, {rank for pair in pairs for rank in pair})
     for one, two in pairs:
-        shared = sorted(where[one] & where[two])[:_LEAVES]
+        shared = sorted(set(where[one]).intersection(where[two]))[:_LEAVES]
         if shared:
             names = sorted([keep[one]["name"], keep[one]["kind"]] for one in (one, two))
             about = {which: {"name": name, "kind": kind} for which, (name, kind) in zip(_SIDES, names, strict=True)}
@@ -91,16 +92,16 @@ def _are_alike(one: Json, two: Json) -> bool:
     return fuzz.ratio(*names) >= alike_from or one_words < two_words or two_words < one_words
 
 
-def _leaves(merged: Merged, ranks: set[int]) -> Mapping[int, set[int]]:
+def _leaves(merged: Merged, ranks: set[int]) -> Mapping[int, array[int]]:
     """The leaves that mention each of some entries; one shard is looked at at a time."""
     keep = merged.resolved["keep"]
     owner = {(key, kind): rank for rank in ranks for key, kind in keep[rank]["members"]}
-    found: dict[int, set[int]] = defaultdict(set)
+    found: dict[int, array[int]] = defaultdict(lambda: array("i"))
     for shard in range(len(merged.values) if ranks else 0):
         for entry in merged.values[shard]["entries"]:
             rank = owner.get((entry["key"], entry["kind"]))
             if rank is not None:
-                found[rank].update(merged.leaves[shard][part] for part, _ in entry["cites"])
+                found[rank].extend(merged.leaves[shard][part] for part, _ in entry["cites"])
     return found
 
 

@@ -2,12 +2,50 @@
 
 from __future__ import annotations
 
-import heapq
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 from pipeline.ops.values import Json
+
+MOST_CITES = 1_000_000  # citations that are held at once, 8 bytes each: of more entries the shards are read again
+
+Cite = tuple[int, int, int]  # shard, part, item
+
+
+class Cites(Sequence[Cite]):
+    """Citations in order, eight bytes each: as tuples they would take twenty times the room."""
+
+    __slots__ = ("_runs", "_size")
+
+    def __init__(self) -> None:
+        self._runs: list[tuple[int, array[int]]] = []  # (shard, part and item by turns)
+        self._size = 0
+
+    def add(self, shard: int, cites: Sequence[Sequence[int]]) -> None:
+        """Take in those of one shard more, at the end."""
+        found = [(part, item) for part, item in cites]
+        if self._runs and self._runs[-1][0] == shard:
+            _, before = self._runs.pop()
+            found += zip(before[::2], before[1::2], strict=True)
+        self._runs.append((shard, array("i", [number for pair in sorted(found) for number in pair])))
+        self._size += len(cites)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[Cite]:
+        for shard, flat in self._runs:
+            for at in range(0, len(flat), 2):
+                yield shard, flat[at], flat[at + 1]
+
+    @overload
+    def __getitem__(self, at: int) -> Cite: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Cite]: ...
+    def __getitem__(self, at: int | slice) -> Cite | list[Cite]:
+        return list(self)[at]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -16,7 +54,7 @@ class Statement:
 
     alias: str
     name: str
-    cites: tuple[tuple[int, int, int], ...]
+    cites: Cites
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,7 +65,7 @@ class Entry:
     kind: str
     count: int
     aliases: tuple[str, ...]
-    cites: tuple[tuple[int, int, int], ...]  # (shard, part, item), in the order of the shards' parts
+    cites: Cites  # in the order of the shards' parts
     stated: tuple[Statement, ...] = ()
     near: tuple[tuple[str, str, str], ...] = ()  # (alias, name, quote) of alike names that were judged to be one
 
@@ -35,15 +73,14 @@ class Entry:
 def entries(shard_values: Sequence[Json], resolved: Json) -> Iterator[Entry]:
     """The entries of a glossary, most mentioned first, then by name and kind.
 
-    `shard_values` are the outputs of `merge_shard`, by shard number; `resolved` is that of `resolve`. Each shard is
-    read twice, one at a time, and only the citations of kept entries are held, 16 bytes each: a sequence that loads its
-    values when they are asked for keeps memory at one shard and those. A name inside a longer kept one (张三 in
-    张三丰) is cited where the longer one stands too, though not counted there.
+    `shard_values` are the outputs of `merge_shard`, by shard number; `resolved` is that of `resolve`. Shards are read
+    one at a time, and at most MOST_CITES citations are held (or those of one entry that has more): a sequence that
+    loads its values when they are asked for keeps memory at one shard and those, however many mentions there are. A
+    name inside a longer kept one (张三 in 张三丰) is cited where the longer one stands too, though not counted there.
     """
     keep = resolved["keep"]
     owner = {(key, kind): rank for rank, kept in enumerate(keep) for key, kind in kept["members"]}
-    home: dict[int, int] = {}  # rank → the first shard that has a member
-    away: dict[int, list[tuple[int, array[int]]]] = {}
+    sizes = array("q", bytes(8 * len(keep)))
     said: dict[str, list[tuple[int, Json]]] = {}  # alias key → (shard, link)
     for shard in range(len(shard_values)):
         value = shard_values[shard]
@@ -51,20 +88,45 @@ def entries(shard_values: Sequence[Json], resolved: Json) -> Iterator[Entry]:
             said.setdefault(link["key"], []).append((shard, link))
         for entry in value["entries"]:
             rank = owner.get((entry["key"], entry["kind"]))
-            if rank is not None and home.setdefault(rank, shard) != shard:
-                away.setdefault(rank, []).append((shard, _flat(entry["cites"])))
-    streams = [_ranked(shard, shard_values, owner, home) for shard in range(len(shard_values))]
-    for rank, cites in heapq.merge(*streams, key=lambda pair: pair[0]):
-        kept = keep[rank]
-        yield Entry(
-            name=kept["name"],
-            kind=kept["kind"],
-            count=kept["count"],
-            aliases=tuple(kept["aliases"]),
-            cites=tuple(cite for shard, flat in (cites, *away.get(rank, ())) for cite in _cites(shard, flat)),
-            stated=tuple(_statements(kept.get("stated", ()), said)),
-            near=tuple((alias, name, quote) for alias, name, quote in kept.get("near", ())),
-        )
+            if rank is not None:
+                sizes[rank] += len(entry["cites"])
+    for ranks in _runs(sizes):
+        cites = _cited(shard_values, owner, ranks)
+        for rank in ranks:
+            if rank not in cites:
+                continue
+            kept = keep[rank]
+            yield Entry(
+                name=kept["name"],
+                kind=kept["kind"],
+                count=kept["count"],
+                aliases=tuple(kept["aliases"]),
+                cites=cites.pop(rank),
+                stated=tuple(_statements(kept.get("stated", ()), said)),
+                near=tuple((alias, name, quote) for alias, name, quote in kept.get("near", ())),
+            )
+
+
+def _runs(sizes: Sequence[int]) -> Iterator[range]:
+    """Runs of ranks that have at most MOST_CITES citations together."""
+    first = held = 0
+    for rank, size in enumerate(sizes):
+        if held and held + size > MOST_CITES:
+            yield range(first, rank)
+            first, held = rank, 0
+        held += size
+    yield range(first, len(sizes))
+
+
+def _cited(shard_values: Sequence[Json], owner: Mapping[tuple[str, str], int], ranks: range) -> dict[int, Cites]:
+    """The citations of the entries of some ranks."""
+    found: dict[int, Cites] = {}
+    for shard in range(len(shard_values) if ranks else 0):
+        for entry in shard_values[shard]["entries"]:
+            rank = owner.get((entry["key"], entry["kind"]))
+            if rank is not None and rank in ranks:
+                found.setdefault(rank, Cites()).add(shard, entry["cites"])
+    return found
 
 
 def _statements(links: Sequence[Sequence[str]], said: Mapping[str, Sequence[tuple[int, Json]]]) -> Iterator[Statement]:
@@ -72,28 +134,6 @@ def _statements(links: Sequence[Sequence[str]], said: Mapping[str, Sequence[tupl
     for alias, _ in links:
         for shard, link in said.get(alias, ()):
             if link["name_key"] in names:
-                cites = tuple(_cites(shard, _flat(link["cites"])))
+                cites = Cites()
+                cites.add(shard, link["cites"])
                 yield Statement(alias=link["alias"], name=link["name"], cites=cites)
-
-
-def _ranked(
-    shard: int, shard_values: Sequence[Json], owner: dict[tuple[str, str], int], home: dict[int, int]
-) -> Iterator[tuple[int, tuple[int, array[int]]]]:
-    """(rank, (shard, citations)) of the entries at home in a shard, by rank."""
-    cites: dict[int, array[int]] = {}
-    for entry in shard_values[shard]["entries"]:
-        rank = owner.get((entry["key"], entry["kind"]))
-        if rank is not None and home[rank] == shard:
-            cites.setdefault(rank, array("q")).extend(_flat(entry["cites"]))
-    for rank in sorted(cites):
-        yield rank, (shard, cites.pop(rank))
-
-
-def _flat(cites: Sequence[Sequence[int]]) -> array[int]:
-    """Citations as numbers in a row: a list of pairs takes ten times the room."""
-    return array("q", [number for pair in cites for number in pair])
-
-
-def _cites(shard: int, flat: array[int]) -> list[tuple[int, int, int]]:
-    """(shard, part, item), in order."""
-    return sorted((shard, part, item) for part, item in zip(flat[::2], flat[1::2], strict=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from types import ModuleType
@@ -327,3 +328,28 @@ def _module(*functions: object) -> ModuleType:
     for number, function in enumerate(functions):
         setattr(made, f"op{number}", function)
     return made
+
+
+def test_children_that_are_too_long_together_are_taken_in_parts_and_every_sentence_rests_on_a_child() -> None:
+    """Five children of 400 characters and a room for two: no call is over it, and places are those of the children."""
+    engine = Scripted(lambda asked: json.dumps({"sentences": [_line(asked, 1), _line(asked, -1)]}))
+    model = chat(engine, window=2900, output_reserve=500)
+    children = [{"sentences": [{"text": f"{name * 4} {'x' * 395}", "weight": 100}]} for name in "abcde"]
+    answer = ask(model, FOLD_SUMMARY, text=None, children=children, params={"sentences": 2, "top_sentences": 2})
+    sizes = [model.counter.count(asked.messages) + asked.max_tokens for asked in engine.asked]
+    assert len(sizes) == answer.calls > 1
+    assert max(sizes) <= 2900
+    first, last = answer.output.value["sentences"]
+    assert (first["text"][:4], first["from"]) == ("aaaa", [0, 0])
+    assert (last["text"][:4], last["from"]) == ("eeee", [4, 0])
+    # Of two nothing is gained by parts: such a node is a hole, and no call was made.
+    with pytest.raises(CallError) as raised:
+        ask(chat(Scripted("{}"), window=2400), FOLD_SUMMARY, text=None, children=children[:2])
+    assert (raised.value.code, raised.value.used.calls) == ("overlong", 0)
+
+
+def _line(asked: Ask, at: int) -> dict[str, Any]:
+    """A numbered sentence of the prompt as a sentence that rests on it."""
+    lines = re.findall(r"^(\d+)\. (.*)$", asked.messages[-1].content, re.MULTILINE)
+    number, text = lines[0 if at == 1 else -1]
+    return {"text": text[:4], "rests_on": [int(number)]}
