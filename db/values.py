@@ -175,6 +175,7 @@ class Step:
     state: StepState
     planned: int
     total: int | None
+    unasked: int = 0  # questions of a merge that its cap left out
 
 
 class NewTask(NamedTuple):

@@ -152,6 +152,7 @@ class Run(Shape):
     calls: int
     retries: int
     holes: int
+    unasked: dict[str, int] = {}  # by step
     tokens_in: int
     tokens_out: int
     model_calls: int

@@ -58,7 +58,7 @@ class Fleet:
 
     def _unserved(self, job: Job, step: Step) -> str | None:
         resolved = job.resolved["steps"][step.position]
-        model = resolved["model"] if "asks" not in resolved or step.level == QUESTIONS else None
+        model = resolved["model"] if "asks" not in resolved or step.level >= QUESTIONS else None
         queue = CHEAP if model is None else queue_of(model, self.providers.get(model, ""))
         if any(queue in process.queues.split(",") for process in self.processes):
             return None

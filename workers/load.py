@@ -187,7 +187,7 @@ class Loader:
         plan = context.plan_of(step)
         if isinstance(plan.op, MergeOp) and step.level == 1:
             return Work(claim, step, plan, now_ms(), children=self._parts(claim, context, step, plan, plan.op))
-        if plan.kind == "merge" and step.level == QUESTIONS:
+        if plan.kind == "merge" and step.level >= QUESTIONS:
             with self._database.read() as rows:
                 text, about = shown(rows, context, step, claim.inputs)
             return Work(claim, step, plan, now_ms(), text, children=(about,))

@@ -76,8 +76,7 @@ def _next(context: JobContext, plan: StepPlan, step: Step) -> list[tuple[int, in
     """(position, level) of the levels that come after a complete one."""
     if plan.kind == "map":
         return [(other.position, 1) for other in context.plans if other.source == plan.position and other.kind != "map"]
-    last = step.total == 0 if plan.kind == "fold" else step.level >= plan.merge_levels
-    return [] if last else [(step.position, step.level + 1)]
+    return [] if plan.is_last(step.level, step.total) else [(step.position, step.level + 1)]
 
 
 def _waiting(rows: Repositories, context: JobContext, step: Step) -> list[tuple[int, int]]:

@@ -178,10 +178,12 @@ class JobRepository:
         )
         return self._connection.execute(statement.values(planned=after)).rowcount == 1
 
-    def planned_whole(self, step_id: int, total: int) -> bool:
-        """Note that all tasks of a step are written; says whether it was still being planned."""
+    def planned_whole(self, step_id: int, total: int, *, unasked: int = 0) -> bool:
+        """Note that all tasks of a step are written, and of a merge's questions how many its cap left out; says
+        whether it was still being planned."""
         statement = update(StepRow).where(StepRow.id == step_id, StepRow.state == StepState.PLANNING)
-        return self._connection.execute(statement.values(state=StepState.RUNNING, total=total)).rowcount == 1
+        statement = statement.values(state=StepState.RUNNING, total=total, unasked=unasked)
+        return self._connection.execute(statement).rowcount == 1
 
     def complete(self, step_id: int) -> bool:
         """Note that a step has no open task; says whether it was running. Exactly one caller gets True."""
@@ -245,4 +247,5 @@ def _step(row: Row[Any]) -> Step:
         state=StepState(row.state),
         planned=row.planned,
         total=row.total,
+        unasked=row.unasked,
     )

@@ -26,6 +26,11 @@ class NodeRepository:
         for row in self._connection.execute(query.order_by(TaskRow.ordinal)):
             yield row[0], row[1] or b"", row[2], row[3]
 
+    def all_inputs(self, step_id: int) -> Iterator[bytes]:
+        """What the tasks of a reduce level hold about their inputs, whatever became of them."""
+        query = select(TaskRow.inputs).where(TaskRow.step_id == step_id).order_by(TaskRow.ordinal)
+        yield from (data or b"" for data in self._connection.execute(query).scalars())
+
     def inputs_of(self, step_id: int, ordinals: Sequence[int]) -> dict[int, bytes]:
         """What finished tasks of a reduce level hold about their inputs, by ordinal."""
         query = select(TaskRow.ordinal, TaskRow.inputs).where(TaskRow.step_id == step_id)

@@ -68,6 +68,7 @@ class StepRow(Base):
     state: Mapped[str]
     planned: Mapped[Big]  # tasks written so far: a killed planner goes on from here
     total: Mapped[int | None] = mapped_column(BIG)  # known when the level is planned whole
+    unasked: Mapped[Big] = mapped_column(server_default="0")  # questions of a merge that its cap left out
 
 
 class StepCounterRow(Base):

@@ -115,10 +115,10 @@ def _nobody_reads() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def print_lines(lines: Iterable[bytes]) -> None:
-    """Lines of stdout, each ended."""
-    for line in lines:
-        write(line + b"\n")
+def print_pieces(pieces: Iterable[bytes]) -> None:
+    """Text on stdout, piece by piece."""
+    for piece in pieces:
+        write(piece)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -167,16 +167,16 @@ def complain(error: OctavoError) -> None:
         err().print(Text.assemble(("hint: ", "bold"), safe(error.hint)))
 
 
-def write_file(path: Path, lines: Iterable[bytes]) -> None:
-    """Lines to a file, whole or not at all; a pipe or device takes them as they come. Raises StorageError."""
+def write_file(path: Path, pieces: Iterable[bytes]) -> None:
+    """Pieces of text to a file, whole or not at all; a pipe or device takes them as they come. Raises StorageError."""
     partial = path.with_name(path.name + ".part")
     try:
         if path.exists() and not path.is_file():
             with path.open("wb") as device:
-                device.writelines(line + b"\n" for line in lines)
+                device.writelines(pieces)
             return
         with partial.open("wb") as file:
-            file.writelines(line + b"\n" for line in lines)
+            file.writelines(pieces)
         partial.replace(path)
     except OSError as error:
         with contextlib.suppress(OSError):

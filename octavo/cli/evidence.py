@@ -197,7 +197,7 @@ def measure_command(
         counted, _ = counting(question, chat, runtime.cutting(GrainSpec()).counter)
         rows = list(measure.measure(runtime.database, wanted, budgets, counted, chat=chat, live=not dry_run))
     if to_plot is not None:
-        console.write_file(to_plot, [plot.svg(question, rows).encode().rstrip()])
+        console.write_file(to_plot, [plot.svg(question, rows).encode().rstrip() + b"\n"])
     if as_json:
         console.print_json({"question": question, "counter": counted.name, "rows": rows})
         return

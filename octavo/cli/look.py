@@ -211,15 +211,15 @@ def export(
     with options.runtime(state, ops=ops) as runtime, runtime.database.read() as rows:
         context = load_context(runtime.database, runtime.ops, find_output(rows, job).id, to_read=True)
         if as_canonical:
-            lines = canonical_lines(view(rows, context, Citation.canonical, 0))
+            pieces = canonical_lines(view(rows, context, Citation.canonical, 0))
         elif as_format is Format.JSONL:
-            lines = map(canonical.dumps, json_lines(view(rows, context, citations=citations)))
+            pieces = json_lines(view(rows, context, citations=citations))
         else:
-            lines = (line.encode() for line in markdown(view(rows, context, citations=citations)))
+            pieces = (line.encode() + b"\n" for line in markdown(view(rows, context, citations=citations)))
         if to is None:
-            console.print_lines(lines)
+            console.print_pieces(pieces)
         else:
-            console.write_file(to, lines)
+            console.write_file(to, pieces)
 
 
 def _chunking(runtime: Runtime, text: str, limit: int | None, overlap: int | None) -> tuple[Document, int]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from db.database import Database
 from db.values import Job, Step
 from octavo.cli import console
+from pipeline.ops.kinds import MOST_QUESTIONS
 from pipeline.ops.values import Json
 from pipeline.read.places import where
 from workers.ingest.ingest import Ingested
@@ -59,6 +60,7 @@ def run_summary(standing: JobProgress, seconds: float) -> dict[str, Json]:
         "calls": standing.count("calls"),
         "retries": standing.count("retries"),
         "holes": standing.total("holes"),
+        "unasked": {step.step.name: step.step.unasked for step in standing.steps if step.step.unasked},
         "tokens_in": standing.count("tokens_in"),
         "tokens_out": standing.count("tokens_out"),
         "model_calls": sum(step.counts.calls for step in standing.steps if _asks(job, step.step)),
@@ -83,6 +85,10 @@ def run_line(summary: dict[str, Json], retry: str) -> None:
         f"{summary['holes']} holes, {summary['seconds']:.1f} s"
     )
     console.note(f"job {summary['job']}; tokens counted with {summary['tokenizer']}")
+    for step, left in summary["unasked"].items():
+        console.note(
+            f"{step}: {left:,} more questions were found and not asked; {MOST_QUESTIONS} in its params allows more"
+        )
     if summary["holes"]:
         console.note(f"holes: {retry} makes them ready again, {retry.replace(' retry ', ' waive ', 1)} accepts them")
 

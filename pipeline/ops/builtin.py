@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.ops.kinds import FoldOp, MapOp, MergeOp, Op
+from pipeline.ops.kinds import MOST_QUESTIONS, QUESTIONS_ALLOWED, QUESTIONS_USUAL, FoldOp, MapOp, MergeOp, Op
 from pipeline.ops.llm import extraction, summaries
 from pipeline.ops.llm.others import CLASSIFY, PROMPT, TRANSLATE
 from pipeline.reduce import conflicts, glossary
@@ -27,8 +27,12 @@ GLOSSARY = MergeOp(
     summarize=glossary.summarise_shard,
     resolve=lambda summaries, _params: glossary.resolve(summaries),
     output="glossary",
-    defaults={FOLD: False, glossary.INQUIRY.option: "off"},
-    options={FOLD: (False, True), glossary.INQUIRY.option: ("off", "rule", "model")},
+    defaults={FOLD: False, glossary.INQUIRY.option: "off", MOST_QUESTIONS: QUESTIONS_USUAL},
+    options={
+        FOLD: (False, True),
+        glossary.INQUIRY.option: ("off", "rule", "model"),
+        MOST_QUESTIONS: QUESTIONS_ALLOWED,
+    },
     keying=frozenset({FOLD}),
     inquiry=glossary.INQUIRY,
 )
@@ -41,8 +45,8 @@ CONFLICTS = MergeOp(
     summarize=conflicts.summarise_shard,
     resolve=lambda summaries, _params: conflicts.resolve(summaries),
     output="conflicts",
-    defaults={FOLD: False, conflicts.INQUIRY.option: "model"},
-    options={FOLD: (False, True), conflicts.INQUIRY.option: ("model", "rule")},
+    defaults={FOLD: False, conflicts.INQUIRY.option: "model", MOST_QUESTIONS: QUESTIONS_USUAL},
+    options={FOLD: (False, True), conflicts.INQUIRY.option: ("model", "rule"), MOST_QUESTIONS: QUESTIONS_ALLOWED},
     keying=frozenset({FOLD}),
     inquiry=conflicts.INQUIRY,
 )

@@ -53,6 +53,10 @@ class FoldOp:
         return plain
 
 
+MOST_QUESTIONS = "most_questions"
+QUESTIONS_USUAL, QUESTIONS_ALLOWED = 500, range(100_001)
+"""The option of a merge that caps its questions, and so its calls: its default, and the values it may have."""
+
 Part = Sequence[tuple[int, Json]]  # (item index in its leaf output, item)
 
 
@@ -63,6 +67,7 @@ class Merged:
     values: Sequence[Json]  # of the shards; each may be loaded when it is asked for
     leaves: Sequence[Sequence[int]]  # of each shard: the ordinals of the leaves its parts come from
     resolved: Json  # the judgement
+    answered: Sequence[tuple[tuple[tuple[int, int], ...], Json]] = ()  # (places, answer) of rounds of questions before
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,14 +94,15 @@ class Inquiry:
     `option` is the merge's option that says who answers: `off` nobody, `rule` the op's own `run`, `model` the step's
     model where that is a language model, else the rule; an op without `run` is asked of language models alone.
     `find` gives the questions in an order of its own, `shown(about, sources)` the text that the op is asked about, None
-    where the places show nothing to be judged. Beyond `most` nothing is asked, and no more than `characters` are shown.
+    where the places show nothing to be judged. No more than `characters` are shown, and no more is asked than the
+    merge's option MOST_QUESTIONS says. With several `rounds`, `find` is asked again with the answers of those before.
     """
 
     option: str
     op: MapOp
     find: Callable[[Merged], Iterable[Question]]
     shown: Callable[[Json, Sequence[Source]], str | None]
-    most: int = 500
+    rounds: int = 1
     characters: int = 4000
 
 
@@ -162,7 +168,7 @@ def checked_params(op: Op, params: Params) -> dict[str, Json]:
             raise PipelineError(f"Parameter {name!r} of op {op.name!r} must be {type(default).__name__}, not {value!r}")
         choices = op.options.get(name) if isinstance(op, MergeOp) else None
         if choices is not None and value not in choices:
-            allowed = ", ".join(map(str, choices))
+            allowed = f"{choices[0]} to {choices[-1]}" if isinstance(choices, range) else ", ".join(map(str, choices))
             raise PipelineError(f"Parameter {name!r} of op {op.name!r} is {value!r}", hint=f"allowed: {allowed}")
     return dict(op.defaults) | {name: _like(op.defaults[name], value) for name, value in params.items()}
 

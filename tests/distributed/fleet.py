@@ -243,7 +243,7 @@ class Fleet:
         """The canonical export."""
         context = load_context(self.database, self.runtime.ops, UUID(str(job)))
         with self.database.read() as rows:
-            return b"\n".join(canonical_lines(view(rows, context, style=Citation.canonical, citations=0)))
+            return b"".join(canonical_lines(view(rows, context, style=Citation.canonical, citations=0)))
 
     # What the database says
 

@@ -230,7 +230,7 @@ class Laboratory:
         """The job's canonical export."""
         context = load_context(self.database, self.ops, job.id, to_read=True)
         with self.database.read() as rows:
-            return b"\n".join(canonical_lines(view(rows, context, style=Citation.canonical, citations=0)))
+            return b"".join(canonical_lines(view(rows, context, style=Citation.canonical, citations=0)))
 
     def calls(self, job: Job) -> int:
         """Op calls that the job made."""

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from db.values import Job
+from octavo.cli.show import run_summary
+from pipeline.errors import PipelineError
 from pipeline.spec import parse
 from pipeline.states import JobState, TaskState
 from tests.integration.conftest import Laboratory
@@ -14,6 +16,7 @@ from tests.llm.judged import JUDGED
 from tests.llm.server import Server
 from workers.outputs.explain_nodes import explain_node
 from workers.planning.preview import preview
+from workers.progress import progress
 
 BOOK = """Chapter 1
 
@@ -210,3 +213,74 @@ def test_a_model_judges_alike_names_by_a_sentence_of_the_book_or_not_at_all(judg
     again = judged.run(BY_MODEL, judged.book(NAMES, "copy.txt"))
     assert judged.calls(again) == 0
     assert len(stub.calls) == 2
+
+
+WANDERING = """Chapter 1
+
+Marren looked up with green eyes.
+
+Chapter 2
+
+The fever took Marren. Marren looked up with black eyes.
+
+Chapter 3
+
+Again Marren looked up with black eyes.
+
+Chapter 4
+
+Marren looked up with green eyes.
+
+Chapter 5
+
+Marren looked up with hazel eyes.
+"""
+
+
+def values(rows: list[dict[str, object]]) -> list[tuple[str, str]]:
+    return [(row["first"]["value"], row["second"]["value"]) for row in rows]  # type: ignore[index]
+
+
+def test_after_a_change_that_was_judged_so_later_values_are_compared_with_the_new_one(
+    judged: Laboratory, stub: Server
+) -> None:
+    stub.rules(
+        {"match": "eyes: hazel)", "json": {"verdict": "conflict", "why": "Nobody says so."}},
+        {"match": "fever", "json": {"verdict": "change", "why": "The fever changed them."}},
+        {"match": "eyes: green)", "json": {"verdict": "conflict", "why": "Nobody says so."}},
+    )
+    book = judged.book(WANDERING)
+    job = judged.run(JUDGED, book)
+    output = judged.output(job)
+    # Without the change: green against black, green against hazel. With it black holds, and is what they are against.
+    assert values(output["dismissed"]) == [("green", "black")]  # type: ignore[arg-type]
+    assert sorted(values(output["conflicts"])) == [("black", "green"), ("black", "hazel")]  # type: ignore[arg-type]
+    assert all(row["verdict"] == "conflict" for row in output["conflicts"])  # type: ignore[union-attr]
+    rounds = [len(judged.tasks(job, position=1, level=level)) for level in (3, 4, 5)]
+    assert rounds == [2, 2, 0]
+    asked = len(stub.calls)
+    again = judged.run(JUDGED, judged.book(WANDERING, "copy.txt"))
+    assert (judged.calls(again), len(stub.calls)) == (0, asked)
+    assert values(judged.output(again)["conflicts"]) == values(output["conflicts"])  # type: ignore[arg-type]
+
+
+def unasked(lab: Laboratory, job: Job) -> object:
+    with lab.database.read() as rows:
+        return run_summary(progress(rows, job), 0.0)["unasked"]
+
+
+def test_a_cap_on_questions_is_told_and_changes_no_key(judged: Laboratory, stub: Server) -> None:
+    book = judged.book(BOOK)
+    pipeline = JUDGED.replace('model = "judge"', 'model = "judge"\nparams = { most_questions = 3 }')
+    job = judged.run(pipeline, book)
+    assert len(questions(judged, job)) == len(stub.calls) == 3
+    assert unasked(judged, job) == {"conflicts": 1}
+    assert subjects(judged.output(job), "conflicts")[-1][1] is None, "what was not asked stays as the rule has it"
+    whole = judged.run(JUDGED, book)
+    assert len(stub.calls) == 4, "three answers are in the memo"
+    assert unasked(judged, whole) == {}
+    none = judged.run(pipeline.replace("= 3", "= 0"), book)
+    assert (questions(judged, none), judged.calls(none)) == ([], 0)
+    assert unasked(judged, none) == {"conflicts": 4}
+    with pytest.raises(PipelineError, match="most_questions"):
+        judged.run(pipeline.replace("= 3", "= -1"), book)

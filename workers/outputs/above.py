@@ -66,14 +66,18 @@ class Reduced:
         return found
 
     @cached_property
-    def asked(self) -> dict[int, Asked]:
-        """Of a merge: its finished questions by ordinal."""
-        level = self.levels.get(QUESTIONS) if not self.is_fold else None
-        return {ordinal: asked(data) for ordinal, _, data, _ in self.rows.nodes.inputs(level.id)} if level else {}
+    def asked(self) -> dict[Node, Asked]:
+        """Of a merge: its finished questions, round by round."""
+        levels = [level for level in self.levels if level >= QUESTIONS] if not self.is_fold else []
+        return {
+            (level, ordinal): asked(data)
+            for level in levels
+            for ordinal, _, data, _ in self.rows.nodes.inputs(self.levels[level].id)
+        }
 
     def question(self, about: Json) -> Node | None:
         """Of a merge: the question about something."""
-        return next(((QUESTIONS, ordinal) for ordinal, held in self.asked.items() if held.about == about), None)
+        return next((node for node, held in self.asked.items() if held.about == about), None)
 
     @cached_property
     def shards(self) -> dict[int, int]:
@@ -89,8 +93,8 @@ class Reduced:
         if not self.is_fold:
             if level == 1:
                 return self.parts.get(self.shards.get(ordinal, -1), {})
-            if level == QUESTIONS:
-                places = self.asked[ordinal].places if ordinal in self.asked else ()
+            if level >= QUESTIONS:
+                places = self.asked[node].places if node in self.asked else ()
                 return {leaf: self.leaves[leaf] for leaf, _ in sorted(places) if leaf in self.leaves}
             return {
                 leaf: sha for parts in (self.parts.get(shard, {}) for shard in self.shards.values())
@@ -109,7 +113,7 @@ class Reduced:
         """The nodes above a chunk, from the lowest up."""
         if not self.is_fold:
             shards = {shard for shard, parts in self.parts.items() if ordinal in parts}
-            asking = [(QUESTIONS, at) for at, held in self.asked.items() if ordinal in dict(held.places)]
+            asking = [asked for asked, held in self.asked.items() if ordinal in dict(held.places)]
             return [(1, at) for at, shard in self.shards.items() if shard in shards] + [(JUDGEMENT, 0), *asking]
         parents = {child: node for node, children in self.children.items() for child in children}
         found: list[Node] = []
@@ -124,7 +128,7 @@ def children_of(data: bytes | None, level: int, *, fold: bool) -> list[Node]:
     """The children that a node's task names."""
     if fold:
         return list(zip(*unpack(data, 2), strict=True)) if data else []
-    if level == QUESTIONS:
+    if level >= QUESTIONS:
         return [(0, leaf) for leaf, _ in asked(data).places] if data else []
     return [(level - 1, ordinal) for ordinal in unpack(data, 1)[0]] if data else []
 

@@ -20,7 +20,8 @@ def contradictions(view: View, plan: StepPlan) -> dict[str, Json]:
     sentence that says so first: for a mask, the chapter in which it falls.
 
     Where a model judged them, a conflict has its `verdict` and `why` (both null for one that it was not asked, or did
-    not answer), and what it took for none is in `dismissed`, in the same form."""
+    not answer), and what it took for none is in `dismissed`, in the same form. After a change that was judged to be one
+    the new value holds."""
     values, leaves = shards(view, plan)
     resolved = judgement(view, plan) or {"links": []}
     links = {alias: root for alias, root, _ in resolved["links"]}
@@ -29,7 +30,7 @@ def contradictions(view: View, plan: StepPlan) -> dict[str, Json]:
     citer = Citer(view.rows, view.context.selection, view.source(plan).id)
     standing: list[dict[str, Json]] = []
     dismissed: list[dict[str, Json]] = []
-    for conflict in conflicts.detect(found.facts):
+    for conflict in conflicts.detect(found.facts, conflicts.changes(verdicts.items())):
         sides = [found.told[fact.ref] for fact in (conflict.first, conflict.second)]
         row: dict[str, Json] = {
             "subject": found.name(conflict.first),

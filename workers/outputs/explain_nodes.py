@@ -89,7 +89,7 @@ class _Explained:
         return {
             "node": name_of(reduced.plan, self._node),
             "job": str(reduced.context.job.id),
-            "kind": "fold" if reduced.is_fold else _MERGE_KINDS[level],
+            "kind": "fold" if reduced.is_fold else _MERGE_KINDS[min(level, QUESTIONS)],
             "chunks": len(below),
             "first": self._place(below[:1]),
             "last": self._place(below[-1:]),
@@ -157,7 +157,7 @@ def _document(rows: Repositories, reduced: Reduced, node: Node) -> dict[str, Jso
         inputs = [sha for _, sha in sorted(reduced.below(node).items())]
         return keys.document(plan.identity(node="shard"), inputs)
     data = rows.nodes.inputs_at(reduced.levels[level].id, ordinal)
-    if not reduced.is_fold and level == QUESTIONS:
+    if not reduced.is_fold and level >= QUESTIONS:
         return keys.document(plan.at(level).identity(), asked(data).inputs())
     children = children_of(data, level, fold=reduced.is_fold)
     made: dict[Node, bytes] = {}

@@ -7,22 +7,33 @@ from collections.abc import Iterator
 from pipeline import canonical
 from pipeline.ops.values import Json
 from pipeline.read.places import where
+from workers.outputs.cite import Citation
 from workers.outputs.job import View
-from workers.outputs.present import present, results
+from workers.outputs.present import OF_MERGES, present, results
 from workers.planning.partitions import shards_for
 from workers.planning.plan import QUESTIONS
 
 
-def json_lines(view: View) -> Iterator[Json]:
-    """The outputs of every map step, chunk by chunk, then the job's output."""
+def json_lines(view: View) -> Iterator[bytes]:
+    """The outputs of every map step, chunk by chunk, then the job's output, as pieces of JSON Lines.
+
+    The entries of a merge are one line, but never one value in memory.
+    """
     for plan in view.context.plans:
         if plan.kind == "map":
-            yield from results(view, plan)
-    yield {"output": present(view)}
+            yield from (canonical.dumps(row) + b"\n" for row in results(view, plan))
+    last = view.context.plans[-1]
+    if entries := OF_MERGES.get(last.op.output):
+        yield b'{"output":{"entries":['
+        for number, entry in enumerate(entries(view, last)):
+            yield (b"," if number else b"") + canonical.dumps(entry)
+        yield b"]}}\n"
+    else:
+        yield canonical.dumps(_without_names({"output": present(view)}, view)) + b"\n"
 
 
 def canonical_lines(view: View) -> Iterator[bytes]:
-    """The same as canonical JSON, without ids, names and dates: equal work gives equal bytes, whatever its history.
+    """The same as pieces of canonical JSON, without ids, names and dates: equal work gives equal bytes.
 
     Open the view with `Citation.canonical` and all citations.
     """
@@ -34,13 +45,14 @@ def canonical_lines(view: View) -> Iterator[bytes]:
         for plan in view.context.plans
     ]
     head = {"octavo": 1, "documents": documents, "steps": steps, "shards": shards_for(view.context.selection.total)}
-    yield canonical.dumps(head)
-    for line in json_lines(view):
-        yield canonical.dumps(_without_names(line))
+    yield canonical.dumps(head) + b"\n"
+    yield from json_lines(view)
 
 
-def _without_names(value: Json) -> Json:
-    """Leave out the titles of documents: a copy under another name is the same work."""
+def _without_names(value: Json, view: View) -> Json:
+    """In the canonical form, leave out the titles of documents: a copy under another name is the same work."""
+    if view.style is not Citation.canonical:
+        return value
     if isinstance(value, dict) and isinstance(value.get("output"), dict):
         output = dict(value["output"])
         output.pop("document", None)

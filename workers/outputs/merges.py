@@ -8,11 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pipeline.ops.builtin import FOLD
 from pipeline.ops.values import Json
 from pipeline.reduce import glossary
-from workers.batched import batched
 from workers.outputs.cite import Citer
 from workers.outputs.job import View
-from workers.planning.plan import JUDGEMENT, QUESTIONS, StepPlan
-from workers.planning.questions import Answered, answers
+from workers.planning.plan import JUDGEMENT, StepPlan
+from workers.planning.questions import Answered, answers, rounds
 from workers.planning.shards import judgement_of, shards_of
 
 BATCH, BATCH_CITES = 200, 2000  # entries, and their citations, that are resolved together
@@ -31,9 +30,8 @@ def judgement(view: View, plan: StepPlan) -> Json | None:
 
 
 def answered(view: View, plan: StepPlan) -> list[Answered]:
-    """The questions of a merge that were answered."""
-    level = view.level(plan.position, QUESTIONS)
-    return [] if level is None else answers(view.rows, level)
+    """The questions of a merge that were answered, round by round."""
+    return [item for level in rounds(view.steps, plan.position) for item in answers(view.rows, level)]
 
 
 def folds(plan: StepPlan) -> bool:
@@ -152,11 +150,23 @@ def _judgement(
 def plain_entries(view: View, plan: StepPlan) -> Iterator[dict[str, Json]]:
     """Entries of a user's merge: `{key, count, value, citation_count, citations}`, most items first."""
     values, leaves = shards(view, plan)
-    found = [(entry, shard) for shard, value in enumerate(values) for entry in value["entries"]]
-    found.sort(key=lambda pair: (-pair[0]["count"], pair[0]["key"]))
+    ranked = sorted(
+        (-entry["count"], entry["key"], shard, at)
+        for shard, value in enumerate(values)
+        for at, entry in enumerate(value["entries"])
+    )
     citer = Citer(view.rows, view.context.selection, view.source(plan).id)
-    for batch in batched(found, BATCH):
-        for entry, shard in batch:
+    for ranks in glossary.held_runs([-count for count, *_ in ranked]):
+        mine = ranked[ranks.start : ranks.stop]
+        by_shard: dict[int, list[int]] = {}
+        for _, _, shard, at in mine:
+            by_shard.setdefault(shard, []).append(at)
+        held: dict[tuple[int, int], Json] = {}
+        for shard, wanted in by_shard.items():
+            found = values[shard]["entries"]
+            held |= {(shard, at): found[at] for at in wanted}
+        for _, _, shard, at in mine:
+            entry = held.pop((shard, at))
             places = [(leaves[shard][part], item) for part, item in entry["cites"]]
             shown = places[: view.citations] if view.citations else places
             yield {

@@ -119,8 +119,8 @@ class Pairing:
     def _counterpart_of_merge(self, node: Node) -> Node | None:
         if node[0] == JUDGEMENT:
             return (JUDGEMENT, 0) if JUDGEMENT in self._was.levels else None
-        if node[0] == QUESTIONS:
-            return self._was.question(self._now.asked[node[1]].about)
+        if node[0] >= QUESTIONS:
+            return self._was.question(self._now.asked[node].about)
         shard = self._now.shards.get(node[1])
         return next(((1, at) for at, other in self._was.shards.items() if other == shard), None)
 

@@ -14,6 +14,7 @@ from workers.planning.plan import StepPlan
 
 OUTPUT_VERSION = 1
 _BATCH = 500
+OF_MERGES = {"glossary": merges.entries, "merge": merges.plain_entries}  # rows, however many there are
 
 
 def present(view: View) -> dict[str, Json]:
@@ -26,12 +27,10 @@ def present(view: View) -> dict[str, Json]:
         return folds.outline(view, plan)
     if kind == "fold":
         return folds.plain(view, plan)
-    if kind == "glossary":
-        return {"entries": list(merges.entries(view, plan))}
     if kind == "conflicts":
         return conflicts.contradictions(view, plan)
-    if kind == "merge":
-        return {"entries": list(merges.plain_entries(view, plan))}
+    if kind in OF_MERGES:
+        return {"entries": list(OF_MERGES[kind](view, plan))}
     return {"results": list(results(view, plan))}
 
 

@@ -53,7 +53,8 @@ class JobContext:
 
     def plan_of(self, step: Step) -> StepPlan:
         """The resolved step of a stored level."""
-        return self._levels(step.position)[step.level if self.plans[step.position].asks else 0]
+        level = min(step.level, QUESTIONS) if self.plans[step.position].asks else 0
+        return self._levels(step.position)[level]
 
     def _levels(self, position: int) -> tuple[StepPlan, ...]:
         if position not in self._by_level:  # one object a level: slots tell plans by their identity

@@ -60,10 +60,10 @@ def plan_fold(database: Database, context: JobContext, step: Step) -> None:
     write_level(database, step, tasks)
 
 
-def write_level(database: Database, step: Step, tasks: Sequence[NewTask]) -> None:
+def write_level(database: Database, step: Step, tasks: Sequence[NewTask], *, unasked: int = 0) -> None:
     """Store all tasks of a reduce level at once and resolve its hits."""
     with database.write() as rows:
-        if rows.jobs.planned_whole(step.id, len(tasks)):
+        if rows.jobs.planned_whole(step.id, len(tasks), unasked=unasked):
             rows.tasks.add(step.id, tasks)
             rows.results.use(step.id)
             failpoints.reached("plan.before")

@@ -22,9 +22,13 @@ PARTS_AT_ONCE = 1_000_000  # hashes of parts that are held: a merge of more is p
 
 
 def plan_merge(database: Database, context: JobContext, step: Step) -> None:
-    """Write the tasks of a merge's level: 1, the shards; 2, the judgement; 3, the questions."""
-    make = {1: _shards, JUDGEMENT: _judgement, QUESTIONS: questions}[step.level]
-    write_level(database, step, make(database, context, step))
+    """Write the tasks of a merge's level: 1, the shards; 2, the judgement; from 3 on, rounds of questions."""
+    if step.level >= QUESTIONS:
+        tasks, unasked = questions(database, context, step)
+        write_level(database, step, tasks, unasked=unasked)
+    else:
+        make = {1: _shards, JUDGEMENT: _judgement}[step.level]
+        write_level(database, step, make(database, context, step))
 
 
 def _shards(database: Database, context: JobContext, step: Step) -> list[NewTask]:

@@ -18,7 +18,7 @@ from pipeline.read.reading import SectionKind
 from pipeline.spec import PipelineSpec, StepSpec
 
 LOCAL = "local"  # the lane of ops that ask no model
-JUDGEMENT, QUESTIONS = 2, 3  # levels of a merge above its shards
+JUDGEMENT, QUESTIONS = 2, 3  # levels of a merge above its shards; a round of questions is a level from 3 on
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,8 +63,18 @@ class StepPlan:
 
     @property
     def merge_levels(self) -> int:
-        """Of a merge: 1 the shards, 2 the judgement, 3 the questions where it asks some."""
-        return QUESTIONS if self.asks else JUDGEMENT
+        """Of a merge: 1 the shards, 2 the judgement, from 3 on the rounds of questions where it asks some."""
+        if not self.asks:
+            return JUDGEMENT
+        assert isinstance(self.op, MergeOp)
+        assert self.op.inquiry is not None
+        return JUDGEMENT + self.op.inquiry.rounds
+
+    def is_last(self, level: int, total: int | None) -> bool:
+        """Is a complete level of its reduce the last? A level of a fold, or a round of questions, without tasks is."""
+        if self.kind == "fold":
+            return total == 0
+        return level >= self.merge_levels or (level >= QUESTIONS and total == 0)
 
     def at(self, level: int) -> StepPlan:
         """The step as one of its levels is worked on: of a merge that asks, only the questions know the model."""

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from db.database import Database, Repositories
 from db.values import Chunk
 from pipeline.models.protocol import Measure, Model, Request
-from pipeline.ops.kinds import MergeOp
+from pipeline.ops.kinds import MOST_QUESTIONS, MergeOp
 from pipeline.ops.registry import Registry
 from pipeline.ops.values import Json
 from pipeline.reduce.foldbounds import Bounds
@@ -229,7 +229,7 @@ def _questions(plan: StepPlan) -> StepPreview:
     """What a merge asks after its judgement, a step of its own to the eye: how much is not known before."""
     assert isinstance(plan.op, MergeOp)
     assert plan.op.inquiry is not None
-    most, reads = plan.op.inquiry.most, plan.op.inquiry.characters + NODE_TOKENS
+    most, reads = int(plan.params[MOST_QUESTIONS]), plan.op.inquiry.characters + NODE_TOKENS
     bounds = Bounds(most=most)
     return _bounded(plan.at(QUESTIONS), bounds, tokens_in=most * reads if plan.sent is not None else 0)
 

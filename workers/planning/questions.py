@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from db.database import Database, Repositories
 from db.values import NewTask, Step
 from pipeline import canonical
-from pipeline.ops.kinds import Inquiry, Merged, MergeOp, Question
+from pipeline.ops.kinds import MOST_QUESTIONS, Inquiry, Merged, MergeOp, Question
 from pipeline.ops.values import Json
 from workers.batched import batched
 from workers.outputs.cite import Citer
 from workers.planning.context import JobContext
-from workers.planning.plan import JUDGEMENT
+from workers.planning.plan import JUDGEMENT, QUESTIONS
 from workers.planning.shards import judgement_of, shards_of
 
 LOOKED_AT = 20  # times as many are looked at as may be asked: most pairs of alike names share no passage
@@ -53,26 +53,39 @@ def asked(stored: bytes | None) -> Asked:
     return Asked(about=about, places=tuple((leaf, item) for leaf, item in places), shown=bytes.fromhex(shown))
 
 
-def questions(database: Database, context: JobContext, step: Step) -> list[NewTask]:
-    """The tasks of a merge's questions; equal ones have one key, and so one call."""
+def questions(database: Database, context: JobContext, step: Step) -> tuple[list[NewTask], int]:
+    """The tasks of one round of a merge's questions, and how many of those found are not asked.
+
+    Equal ones have one key, and so one call. What was asked in a round before is not asked again.
+    """
     inquiry, maker = inquiry_of(context, step), context.plan_of(step).keys()
     tasks: list[NewTask] = []
     with database.read() as rows:
         steps = rows.jobs.steps(context.job.id)
+        before = [other for other in rounds(steps, step.position) if other.level < step.level]
+        most = int(context.plans[step.position].params[MOST_QUESTIONS]) - sum(other.total or 0 for other in before)
         citer = _citer(rows, context, step, steps)
-        found = islice(_found(rows, inquiry, step, steps), inquiry.most * LOOKED_AT)
-        for batch in batched(found, BATCH):
-            if len(tasks) >= inquiry.most:
-                break
-            for question, text in zip(batch, _shown(citer, inquiry, batch), strict=True):
-                if text is not None:
-                    shown = canonical.sha256(text.encode("utf-8", "surrogatepass"))
-                    held = Asked(about=question.about, places=question.places, shown=shown)
-                    key = maker.key(held.inputs())
-                    # In a view's tree a node of a merge stands at its scope: one that its key gives does not move.
-                    scope = int.from_bytes(key[:4]) >> 1
-                    tasks.append(NewTask(len(tasks), key, inputs=held.stored(), scope=scope))
-    return tasks[: inquiry.most]
+        found = iter(_found(rows, inquiry, step, steps, before))
+        for batch in batched(islice(found, most * LOOKED_AT), BATCH):
+            texts = _shown(citer, inquiry, batch)
+            for at, (question, text) in enumerate(zip(batch, texts, strict=True)):
+                if text is None:
+                    continue
+                if len(tasks) == most:
+                    left = sum(later is not None for later in texts[at:])
+                    return tasks, left + sum(1 for _ in found)
+                shown = canonical.sha256(text.encode("utf-8", "surrogatepass"))
+                held = Asked(about=question.about, places=question.places, shown=shown)
+                key = maker.key(held.inputs())
+                # In a view's tree a node of a merge stands at its scope: one that its key gives does not move.
+                scope = int.from_bytes(key[:4]) >> 1
+                tasks.append(NewTask(len(tasks), key, inputs=held.stored(), scope=scope))
+    return tasks, sum(1 for _ in found)
+
+
+def rounds(steps: Sequence[Step], position: int) -> list[Step]:
+    """The rounds of questions of a merge, as far as there are any."""
+    return [step for step in steps if step.position == position and step.level >= QUESTIONS]
 
 
 def inquiry_of(context: JobContext, step: Step) -> Inquiry:
@@ -83,13 +96,18 @@ def inquiry_of(context: JobContext, step: Step) -> Inquiry:
     return op.inquiry
 
 
-def _found(rows: Repositories, inquiry: Inquiry, step: Step, steps: Sequence[Step]) -> Iterable[Question]:
+def _found(
+    rows: Repositories, inquiry: Inquiry, step: Step, steps: Sequence[Step], before: Sequence[Step]
+) -> Iterator[Question]:
     below = {other.level: other for other in steps if other.position == step.position}
     resolved = judgement_of(rows, below[JUDGEMENT])
     if resolved is None:
-        return ()
+        return
     values, leaves = shards_of(rows, below[1])
-    return inquiry.find(Merged(values=values, leaves=leaves, resolved=resolved))
+    asked_before = {asked(data).places for other in before for data in rows.nodes.all_inputs(other.id)}
+    answered = tuple((item.places, item.answer) for other in before for item in answers(rows, other))
+    found = inquiry.find(Merged(values=values, leaves=leaves, resolved=resolved, answered=answered))
+    yield from (question for question in found if question.places not in asked_before)
 
 
 def _citer(rows: Repositories, context: JobContext, step: Step, steps: Sequence[Step]) -> Citer:

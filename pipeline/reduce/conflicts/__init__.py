@@ -6,7 +6,7 @@ Outputs of a `facts` op → `partition` by subject → `merge_shard` → `summar
 
 from pipeline.reduce.conflicts.detect import Conflict, Fact, Rules, detect
 from pipeline.reduce.conflicts.gather import Gathered, Told, gather
-from pipeline.reduce.conflicts.judge import CONFLICT, INQUIRY
+from pipeline.reduce.conflicts.judge import CONFLICT, INQUIRY, changes
 from pipeline.reduce.conflicts.merge import CONFLICTS_VERSION, merge_shard, partition, resolve, summarise_shard
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Gathered",
     "Rules",
     "Told",
+    "changes",
     "detect",
     "gather",
     "merge_shard",

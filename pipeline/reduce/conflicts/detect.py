@@ -8,10 +8,12 @@ contradict nothing; a rank may rise without a word, but falls only with one.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipeline.reduce.conflicts.words import CLIMBING, MANY_VALUED, ONE_VALUED, PASSING, kin
+
+Places = tuple[tuple[int, int], ...]  # of both sides of a contradiction
 
 _SHARE = (
     2  # an attribute has many values when at least half of the subjects that have several facts have several values
@@ -49,8 +51,12 @@ class Rules:
     ladders: Mapping[str, Mapping[str, int]]  # of climbing attributes: how high each value stands
 
 
-def detect(facts: Iterable[Fact]) -> list[Conflict]:
-    """The contradictions among facts given in any order; one for each pair of values of a subject's attribute."""
+def detect(facts: Iterable[Fact], changed: Collection[Places] = frozenset()) -> list[Conflict]:
+    """The contradictions among facts given in any order; one for each pair of values of a subject's attribute.
+
+    `changed` are the places of contradictions that were judged to be stated changes: from the second place on the new
+    value holds, and what comes later is compared with that. They are among what is given all the same.
+    """
     groups: dict[tuple[str, str], list[Fact]] = defaultdict(list)
     for fact in facts:
         if not fact.past:
@@ -61,11 +67,11 @@ def detect(facts: Iterable[Fact]) -> list[Conflict]:
     found: list[Conflict] = []
     for (_, attribute), group in sorted(groups.items()):
         if attribute not in rules.many and len({fact.value for fact in group}) > 1:
-            found += _among(group, rules.ladders.get(attribute))
+            found += _among(group, rules.ladders.get(attribute), changed)
     return sorted(found, key=lambda conflict: (conflict.first.order, conflict.second.order, conflict.first.attribute))
 
 
-def _among(group: Sequence[Fact], ladder: Mapping[str, int] | None) -> list[Conflict]:
+def _among(group: Sequence[Fact], ladder: Mapping[str, int] | None, changed: Collection[Places]) -> list[Conflict]:
     """One subject's attribute, in order of places."""
     found: list[Conflict] = []
     told: set[frozenset[str]] = set()
@@ -77,6 +83,10 @@ def _among(group: Sequence[Fact], ladder: Mapping[str, int] | None) -> list[Conf
         if fact.value == standing.value or _compatible(fact.value, standing.value):
             continue
         if ladder is not None and ladder.get(fact.value, 0) >= ladder.get(standing.value, 0):
+            standing = fact
+            continue
+        if (standing.order, fact.order) in changed:
+            found.append(Conflict(first=standing, second=fact))
             standing = fact
             continue
         pair = frozenset((fact.value, standing.value))

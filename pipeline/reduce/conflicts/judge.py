@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from pipeline.ops.asking import Ask, Material
 from pipeline.ops.kinds import Inquiry, MapOp, Merged, Question, Source
 from pipeline.ops.llm.schemas import TEXT, one_of, table
 from pipeline.ops.values import Json, OpOutput
-from pipeline.reduce.conflicts.detect import detect
+from pipeline.reduce.conflicts.detect import Places, detect
 from pipeline.reduce.conflicts.gather import gather
 
-CONFLICT = "conflict"
-VERDICTS = (CONFLICT, "change", "flashback", "not_comparable")
+CONFLICT, CHANGE = "conflict", "change"
+VERDICTS = (CONFLICT, CHANGE, "flashback", "not_comparable")
+ROUNDS = 4  # a change may bring later values into question, and these more: as often as this it is asked on
 BEFORE, AFTER = 240, 160  # characters that are shown around a statement
 WHY = 400  # characters of a reason that are kept
 
@@ -30,10 +31,13 @@ why says in one short sentence what the verdict rests on.
 
 
 def find(merged: Merged) -> Iterator[Question]:
-    """A question for each contradiction that the rule finds, in the order of the book."""
+    """A question for each contradiction that the rule finds, in the order of the book.
+
+    What was judged to be a change in a round before is taken for one, so later values are compared with the new one.
+    """
     links = {alias: root for alias, root, _ in merged.resolved["links"]}
     found = gather(merged.values, merged.leaves, links)
-    for conflict in detect(found.facts):
+    for conflict in detect(found.facts, changes(merged.answered)):
         one, two = found.told[conflict.first.ref], found.told[conflict.second.ref]
         about = {
             "attribute": conflict.first.attribute,
@@ -41,6 +45,11 @@ def find(merged: Merged) -> Iterator[Question]:
             "second": {"subject": two.subject, "value": two.value},
         }
         yield Question(about=about, places=((one.leaf, one.item), (two.leaf, two.item)))
+
+
+def changes(answered: Iterable[tuple[Places, Json]]) -> frozenset[Places]:
+    """The places of contradictions that were judged to be stated changes."""
+    return frozenset(places for places, answer in answered if answer["verdict"] == CHANGE)
 
 
 def shown(about: Json, sources: Sequence[Source]) -> str:
@@ -76,5 +85,6 @@ INQUIRY = Inquiry(
     ),
     find=find,
     shown=shown,
+    rounds=ROUNDS,
 )
 """Without a language model nothing is asked: the rule that found a contradiction has judged it."""

@@ -9,7 +9,7 @@ from pipeline.reduce.glossary.keys import canonical_key, partition, shard_of
 from pipeline.reduce.glossary.merge import merge_shard, summarise_shard
 from pipeline.reduce.glossary.near import INQUIRY, joined
 from pipeline.reduce.glossary.resolve import GLOSSARY_VERSION, resolve
-from pipeline.reduce.glossary.stream import Entry, Statement, entries
+from pipeline.reduce.glossary.stream import Entry, Statement, entries, held_runs
 
 __all__ = [
     "GLOSSARY_VERSION",
@@ -22,6 +22,7 @@ __all__ = [
     "decided",
     "entries",
     "find",
+    "held_runs",
     "joined",
     "merge_shard",
     "partition",

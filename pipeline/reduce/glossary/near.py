@@ -16,6 +16,7 @@ from functools import lru_cache
 from rapidfuzz import fuzz
 
 from pipeline.models.extractive.scripts import HAN
+from pipeline.models.extractive.words import words
 from pipeline.models.llm.fence import fenced
 from pipeline.models.llm.quotes import Quotes
 from pipeline.ops.asking import Ask, Material, Params
@@ -30,6 +31,7 @@ _HAN_NAME = re.compile(f"[{HAN}·]+")
 _ALIKE_HAN, _ALIKE = 66, 75  # rapidfuzz's ratio of two keys from which on they are alike
 _LEAST_HAN, _LEAST = 2, 4  # characters that a name needs, so that being alike says something
 _BLOCK = 64  # names of a block that are compared, the most mentioned first
+_OF_A_KIND = words("s es 's man men n ns an ans ian ians ite ites ish")  # endings of English plurals and folk
 _LEAVES = 8  # chunks with both names that are looked into
 _APART = 200  # characters between two names of one passage at most
 _AROUND = 120  # characters that are shown before and after them
@@ -86,10 +88,20 @@ def _are_alike(one: Json, two: Json) -> bool:
         least, alike_from = _LEAST_HAN, _ALIKE_HAN
     else:
         least, alike_from = _LEAST, _ALIKE
-    if names[0] == names[1] or min(map(len, names)) < least:
+    if names[0] == names[1] or min(map(len, names)) < least or _are_two(*sorted(names, key=len)):
         return False
     one_words, two_words = (set(name.split()) for name in names)
     return fuzz.ratio(*names) >= alike_from or one_words < two_words or two_words < one_words
+
+
+def _are_two(short: str, long: str) -> bool:
+    """Names that tell by their form that they are two: many of one kind (Mason, Masons; Moab, Moabites), and something
+    of somebody (God of Israel, Israel)."""
+    if long.startswith(short) and long[len(short) :] in _OF_A_KIND:
+        return True
+    words, tail = long.split(), short.split()
+    before = [word for word in words[: -len(tail)] if word != "the"]
+    return words[-len(tail) :] == tail and before[-1:] == ["of"]
 
 
 def _leaves(merged: Merged, ranks: set[int]) -> Mapping[int, array[int]]:

@@ -90,7 +90,7 @@ def entries(shard_values: Sequence[Json], resolved: Json) -> Iterator[Entry]:
             rank = owner.get((entry["key"], entry["kind"]))
             if rank is not None:
                 sizes[rank] += len(entry["cites"])
-    for ranks in _runs(sizes):
+    for ranks in held_runs(sizes):
         cites = _cited(shard_values, owner, ranks)
         for rank in ranks:
             if rank not in cites:
@@ -107,8 +107,8 @@ def entries(shard_values: Sequence[Json], resolved: Json) -> Iterator[Entry]:
             )
 
 
-def _runs(sizes: Sequence[int]) -> Iterator[range]:
-    """Runs of ranks that have at most MOST_CITES citations together."""
+def held_runs(sizes: Sequence[int]) -> Iterator[range]:
+    """Runs of ranks that have at most MOST_CITES citations together, given how many each has."""
     first = held = 0
     for rank, size in enumerate(sizes):
         if held and held + size > MOST_CITES:

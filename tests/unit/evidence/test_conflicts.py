@@ -38,6 +38,16 @@ def test_a_stated_change_explains_what_comes_after_it_and_nothing_else() -> None
     assert pairs(fact(1, "green"), fact(5, "blue"), fact(9, "black", change=True)) == [(1, 5)]
 
 
+def test_a_change_that_was_judged_so_holds_from_there_on() -> None:
+    facts = [fact(1, "green"), fact(9, "black"), fact(20, "black"), fact(30, "green"), fact(40, "blue")]
+    assert pairs(*facts) == [(1, 9), (1, 40)]
+    changed = {((1, 0), (9, 0))}
+    found = [(one.first.order[0], one.second.order[0]) for one in detect(facts, changed)]
+    assert found == [(1, 9), (9, 30), (9, 40)], "later values are compared with the new one"
+    found = [(one.first.order[0], one.second.order[0]) for one in detect(facts, changed | {((9, 0), (30, 0))})]
+    assert found == [(1, 9), (9, 30), (30, 40)]
+
+
 def test_what_looks_back_contradicts_nothing() -> None:
     dead = fact(10, "false", "alive", change=True)
     assert pairs(dead, fact(30, "true", "alive", past=True)) == []

@@ -40,6 +40,13 @@ def asked(*entries):
         (entry("曹操"), entry("曹洪"), False),
         (entry("Washington"), entry("Washingtons", kind="place"), False),
         (entry("Tom"), entry("Tim"), False),
+        (entry("Mason"), entry("Masons"), False),
+        (entry("Israel"), entry("Israelites"), False),
+        (entry("Assyria"), entry("Assyrians"), False),
+        (entry("God of Israel"), entry("Israel"), False),
+        (entry("King of the Jews"), entry("Jews"), False),
+        (entry("Jesus of Nazareth"), entry("Jesus"), True),
+        (entry("Bonaparte"), entry("Buonaparte"), True),
     ],
 )
 def test_only_names_that_are_alike_and_of_one_kind_are_asked_about(one, two, expected):
