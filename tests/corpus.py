@@ -17,11 +17,11 @@ CORPUS = Path(os.environ.get("OCTAVO_CORPUS") or _BESIDE).resolve()
 ABSENT = "there is no corpus: neither OCTAVO_CORPUS nor a folder shared/corpus beside the project names one"
 
 
-def written_novel(folder: Path, language: str, chapters: int) -> Path:
-    """A generated novel with its truth file in a folder; skips the test where there is no corpus."""
+def written_novel(folder: Path, language: str, chapters: int, *more: str) -> Path:
+    """A generated novel with its truth file in a folder (`more` is for its maker); skips where there is no corpus."""
     maker = CORPUS / "make_webnovel.py"
     if not maker.exists():
         pytest.skip(ABSENT)
-    arguments = ["--lang", language, "--chapters", str(chapters), "--out", str(folder)]
+    arguments = ["--lang", language, "--chapters", str(chapters), "--out", str(folder), *more]
     subprocess.run([sys.executable, str(maker), *arguments], check=True, capture_output=True)
     return folder

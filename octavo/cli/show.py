@@ -60,7 +60,7 @@ def run_summary(standing: JobProgress, seconds: float) -> dict[str, Json]:
         "calls": standing.count("calls"),
         "retries": standing.count("retries"),
         "holes": standing.total("holes"),
-        "unasked": {step.step.name: step.step.unasked for step in standing.steps if step.step.unasked},
+        "unasked": _unasked(standing),
         "tokens_in": standing.count("tokens_in"),
         "tokens_out": standing.count("tokens_out"),
         "model_calls": sum(step.counts.calls for step in standing.steps if _asks(job, step.step)),
@@ -69,6 +69,12 @@ def run_summary(standing: JobProgress, seconds: float) -> dict[str, Json]:
         "tokenizer": job.resolved["tokenizer"],
         "seconds": round(seconds, 3),
     }
+
+
+def _unasked(standing: JobProgress) -> dict[str, int]:
+    """How many questions the cap of each merge left out: the last round of a merge tells."""
+    last = {step.step.position: step.step for step in standing.steps}
+    return {step.name: step.unasked for step in last.values() if step.unasked}
 
 
 def _asks(job: Job, step: Step) -> bool:

@@ -246,8 +246,8 @@ def test_after_a_change_that_was_judged_so_later_values_are_compared_with_the_ne
 ) -> None:
     stub.rules(
         {"match": "eyes: hazel)", "json": {"verdict": "conflict", "why": "Nobody says so."}},
+        {"match": "SECOND STATEMENT (Marren; eyes: green)", "json": {"verdict": "conflict", "why": "Nobody says so."}},
         {"match": "fever", "json": {"verdict": "change", "why": "The fever changed them."}},
-        {"match": "eyes: green)", "json": {"verdict": "conflict", "why": "Nobody says so."}},
     )
     book = judged.book(WANDERING)
     job = judged.run(JUDGED, book)

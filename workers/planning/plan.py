@@ -46,6 +46,7 @@ class StepPlan:
     entities_most: int = 0
     overlap: bool = False  # is the grain's overlap shown with its chunks?
     asks: bool = False  # does a merge ask questions after its judgement? `model` is then who answers them
+    rounds: int = 0  # of these questions, at most
     slots_of: str | None = (
         None  # whose slots the shards and the judgement of such a merge run on in an embedded process
     )
@@ -64,11 +65,7 @@ class StepPlan:
     @property
     def merge_levels(self) -> int:
         """Of a merge: 1 the shards, 2 the judgement, from 3 on the rounds of questions where it asks some."""
-        if not self.asks:
-            return JUDGEMENT
-        assert isinstance(self.op, MergeOp)
-        assert self.op.inquiry is not None
-        return JUDGEMENT + self.op.inquiry.rounds
+        return JUDGEMENT + self.rounds
 
     def is_last(self, level: int, total: int | None) -> bool:
         """Is a complete level of its reduce the last? A level of a fold, or a round of questions, without tasks is."""
@@ -328,4 +325,5 @@ def _step_plan(position: int, step: Mapping[str, Any], ops: Registry, to_read: b
         entities_most=step.get("entities_most", 0),
         overlap=step.get("overlap", False),
         asks="asks" in step,
+        rounds=op.inquiry.rounds if "asks" in step and isinstance(op, MergeOp) and op.inquiry is not None else 0,
     )

@@ -80,7 +80,7 @@ def questions(database: Database, context: JobContext, step: Step) -> tuple[list
                 # In a view's tree a node of a merge stands at its scope: one that its key gives does not move.
                 scope = int.from_bytes(key[:4]) >> 1
                 tasks.append(NewTask(len(tasks), key, inputs=held.stored(), scope=scope))
-    return tasks, sum(1 for _ in found)
+        return tasks, sum(1 for _ in found)
 
 
 def rounds(steps: Sequence[Step], position: int) -> list[Step]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
 import sys
 
 import pytest
@@ -12,7 +10,8 @@ import pytest
 from pipeline.models.extractive import extract, fold_summary, summarize
 from pipeline.models.extractive import words_en as en
 from pipeline.models.extractive import words_han as han
-from tests.corpus import ABSENT, CORPUS
+from tests.corpus import ABSENT, CORPUS, written_novel
+from tests.truth_table import main, names_of
 
 pytestmark = pytest.mark.corpus
 
@@ -66,35 +65,17 @@ def test_the_first_entries_of_chinese_novels_are_their_heroes(merged, name, numb
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])
-def test_the_characters_of_a_generated_novel_are_found_and_counted(merged, language, tmp_path):
-    maker = CORPUS / "make_webnovel.py"
-    if not maker.exists():
-        pytest.skip(ABSENT)
-    arguments = ["--lang", language, "--chapters", "400", "--seed", "11", "--out", str(tmp_path), "--clean"]
-    subprocess.run([sys.executable, str(maker), *arguments], check=True, capture_output=True)
-    text = (tmp_path / f"webnovel_{language}.txt").read_text(encoding="utf-8")
-    truth = json.loads((tmp_path / f"webnovel_{language}.truth.json").read_text(encoding="utf-8"))
-    chapters = re.split(r"^(?=第\d+章|Chapter \d+)", text, flags=re.MULTILINE)
-    outputs = [extract(chapter).value for chapter in chapters]
-    # Each name's own mentions, before what the novel states of aliases joins any.
-    by_name = named(merged([{"items": output["items"]} for output in outputs]))
-    counts = {c["name"]: sum(n for _, n in c["mentions"].get(c["name"], [])) for c in truth["characters"]}
-    known = {name: count for name, count in counts.items() if count >= 5}
-    found = {name: count for name, count in known.items() if name in by_name}
-    assert len(found) >= 0.95 * len(known)
-    assert all(abs(by_name[name].count - count) <= 0.02 * count for name, count in found.items())
-    joined = named(merged(outputs))
-    for character in truth["characters"]:
-        entry = joined.get(character["name"], by_name.get(character["name"]))
-        if entry is None:
-            continue  # seldom named: it need not be found
-        others = {name for other in truth["characters"] if other is not character for name in other["mentions"]}
-        assert not others & {entry.name, *entry.aliases}, "an alias of another joined it"
-    stated = [(c["name"], alias["alias"].removeprefix("the ")) for c in truth["characters"] for alias in c["aliases"]]
-    right = [alias for name, alias in stated if alias in joined and joined[alias] is joined.get(name)]
-    assert len(right) >= 0.95 * len(stated)
-    apart = [(c["name"], other) for c in truth["characters"] for other in c["confusable_with"]]
-    assert all(joined[one] is not joined[other] for one, other in apart if one in found and other in found)
+def test_the_characters_of_a_generated_novel_are_found_and_counted(language, tmp_path):
+    found = names_of(written_novel(tmp_path, language, 400, "--seed", "11", "--clean"), language)
+    assert found.missed() == [], found
+
+
+@pytest.mark.nightly
+def test_the_table_of_generated_novels_of_both_lengths_and_languages_meets_its_bounds(capfd):
+    missed = main([])
+    with capfd.disabled():
+        sys.stdout.write("\n" + capfd.readouterr().out)
+    assert missed == 0
 
 
 @pytest.mark.parametrize("name", ["rtl/quran_uthmani.txt", "zh/tang300.txt", "ru/debian-faq.ru.txt"])
