@@ -96,7 +96,7 @@ def test_entries_come_most_mentioned_first_with_true_citations(read, merged):
     outputs = [extract(piece).value for piece in read("english.txt").split("\n\n") if piece]
     found = merged(outputs, 3)
     assert [(-entry.count, entry.name) for entry in found] == sorted((-entry.count, entry.name) for entry in found)
-    assert all(entry.cites == tuple(sorted(entry.cites)) for entry in found)
+    assert all(list(entry.cites) == sorted(entry.cites) for entry in found)
     assert found[0].name == "Halloran"
 
 
