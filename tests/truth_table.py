@@ -55,12 +55,19 @@ class Names:
 
 
 def names_of(folder: Path, language: str) -> Names:
-    """The names of a novel in a folder, judged: each chapter as the truth file has it is a chunk."""
+    """The names of a novel in a folder, judged: each chapter is a chunk.
+
+    A chapter that the novel has twice is read once, for the truth file counts its mentions once.
+    """
     text = (folder / f"webnovel_{language}.txt").read_text(encoding="utf-8")
     truth = orjson.loads((folder / f"webnovel_{language}.truth.json").read_bytes())
     starts = [0, *(chapter["offset"] for chapter in truth["chapters"][1:])]
     ends = [*starts[1:], len(text)]
-    outputs = [extract(text[start:end]).value for start, end in zip(starts, ends, strict=True)]
+    outputs = [
+        extract(text[start:end]).value
+        for chapter, start, end in zip(truth["chapters"], starts, ends, strict=True)
+        if "duplicate" not in chapter["flags"]
+    ]
     # Each name's own mentions, before what the novel states of aliases joins any.
     plain = _by_name(run_glossary([{"items": output["items"]} for output in outputs]))
     joined = _by_name(run_glossary(outputs))
