@@ -7,6 +7,7 @@ from unittest import mock
 
 import pytest
 
+from db.repositories.nodes import NodeRepository
 from db.repositories.tasks import TaskRepository
 from pipeline.reduce.foldtree import Ref
 from pipeline.spec import load
@@ -68,7 +69,11 @@ def test_no_reader_of_a_finished_fold_asks_for_all_keys(lab: Laboratory, novel: 
     job = lab.run(load("summary"), lab.book(novel(6)))
     outputs = Outputs(lab.database, lab.ops)
     whole = mock.Mock(side_effect=AssertionError("all of a step was asked for"))
-    with lab.database.read() as rows, mock.patch.multiple(TaskRepository, outputs=whole, inputs=whole):
+    with (
+        lab.database.read() as rows,
+        mock.patch.object(TaskRepository, "outputs", whole),
+        mock.patch.object(NodeRepository, "inputs", whole),
+    ):
         output = outputs.open(rows, job.id)
         assert output.head(0)["sentences"]
         assert output.items(0, after=-1, limit=3)

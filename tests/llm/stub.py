@@ -228,7 +228,7 @@ def _instance(schema: Any, asked: dict[str, Any], text: str, rule: dict[str, Any
     if kind == "object":
         return {key: _instance(part, asked, text, rule, key, at) for key, part in schema.get("properties", {}).items()}
     if kind == "array":
-        items = rule.get("items", 1) if schema["items"].get("type") == "object" else 1
+        items = rule.get("items", 1) if schema["items"].get("type") == "object" else min(2, rule.get("items", 1))
         return [_instance(schema["items"], asked, text, rule, name, at + more) for more in range(items)]
     if kind in ("integer", "number"):
         return 1 + at

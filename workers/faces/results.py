@@ -21,7 +21,7 @@ from pipeline.reduce.foldtree import Ref
 from workers.batched import batched
 from workers.outputs.cite import Citation, Citer
 from workers.outputs.conflicts import contradictions
-from workers.outputs.folds import Folded, joined, open_fold
+from workers.outputs.folds import Folded, below, joined, open_fold
 from workers.outputs.job import View, view
 from workers.outputs.merges import judged, shards
 from workers.outputs.present import results
@@ -292,28 +292,22 @@ def _sentences(
     """
     outputs = _outputs(folded, refs)
     said: list[list[tuple[int, str]]] = []
-    trails: list[tuple[Ref, int]] = []
+    trails: list[list[tuple[Ref, int]]] = []
     for ref in refs:
         sentences = outputs[ref]["sentences"]
         chosen = list(range(len(sentences)))
         if best and sentences:
             chosen = [max(chosen, key=lambda item: (sentences[item]["weight"], -item))]
         said.append([(len(trails) + at, sentences[item]["text"]) for at, item in enumerate(chosen)])
-        trails += [(ref, item) for item in chosen]
-    while any(ref.level > 0 for ref, _ in trails):
-        children = folded.children_of(ref for ref, _ in trails if ref.level > 0)
-        trails = [_below(children, outputs, ref, item) for ref, item in trails]
-        missing = {ref for ref, _ in trails if ref.level > 0 and ref not in outputs}
+        trails += [[(ref, item)] for item in chosen]
+    while nodes := {ref for trail in trails for ref, _ in trail if ref.level > 0}:
+        children = folded.children_of(nodes)
+        trails = [below(trail, outputs, children)[:CITED] for trail in trails]
+        missing = {ref for trail in trails for ref, _ in trail if ref.level > 0 and ref not in outputs}
         outputs |= _outputs(folded, sorted(missing, key=lambda ref: (ref.level, ref.ordinal)))
-    cited = folded.citer.cite([(ref.ordinal, item) for ref, item in trails])
-    return [[(text, cited[at]) for at, text in sentences] for sentences in said]
-
-
-def _below(children: dict[Ref, list[Ref]], outputs: dict[Ref, Json], ref: Ref, item: int) -> tuple[Ref, int]:
-    if ref.level == 0:
-        return ref, item
-    child, item = outputs[ref]["sentences"][item]["from"]
-    return children[ref][child], item
+    cited = iter(folded.citer.cite((ref.ordinal, item) for trail in trails for ref, item in trail))
+    found = [[citation for _ in trail for citation in next(cited)] for trail in trails]
+    return [[(text, found[at]) for at, text in sentences] for sentences in said]
 
 
 def named_sentences(output: JobOutput, plan: StepPlan, node: str) -> list[dict[str, Json]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from db.layout import unpack
@@ -52,23 +52,41 @@ class Folded:
         """The node that a leaf or node went into, as far as the fold is done."""
         return next((Ref(*above) for above, below in self.children.items() if ref in below), None)
 
-    def leaf(self, ref: Ref, item: int, outputs: dict[Ref, Json]) -> tuple[int, int]:
-        """The (leaf ordinal, item) that an item of an output comes from: `from` followed down to the chunk."""
-        while ref.level > 0:
-            child, item = outputs[ref]["sentences"][item]["from"]
-            ref = self.children[ref.level, ref.ordinal][child]
-            if ref not in outputs:
-                outputs[ref] = self.output(ref)
-        return ref.ordinal, item
+    def leaves(self, ref: Ref, item: int, outputs: dict[Ref, Json]) -> list[tuple[int, int]]:
+        """The (leaf ordinal, item) that an item of an output rests on: `from` and `also` followed down to chunks."""
+        found = [(ref, item)]
+        while any(at.level for at, _ in found):
+            for at, _ in found:
+                if at.level and at not in outputs:
+                    outputs[at] = self.output(at)
+            found = below(found, outputs, self.children_of(at for at, _ in found))
+        return [(at.ordinal, item) for at, item in found]
 
     def sentences(self, ref: Ref) -> list[tuple[str, list[Citation]]]:
         """The sentences of an output with their citations."""
         outputs = {ref: self.output(ref)}
         found = outputs[ref]["sentences"]
-        leaves = [self.leaf(ref, item, outputs) for item in range(len(found))]
+        leaves = [self.view.some(self.leaves(ref, item, outputs)) for item in range(len(found))]
+        cited = iter(self.citer.cite(place for places in leaves for place in places))
         return [
-            (sentence["text"], citations) for sentence, citations in zip(found, self.citer.cite(leaves), strict=True)
+            (sentence["text"], [citation for _ in places for citation in next(cited)])
+            for sentence, places in zip(found, leaves, strict=True)
         ]
+
+
+def below(
+    places: Sequence[tuple[Ref, int]], outputs: Mapping[Ref, Json], children: Mapping[Ref, Sequence[Ref]]
+) -> list[tuple[Ref, int]]:
+    """What items of nodes rest on, one level down and each once, what they rest on first before what they also do."""
+    found: dict[tuple[Ref, int], None] = {}
+    for ref, item in places:
+        if ref.level == 0:
+            found[ref, item] = None
+            continue
+        sentence = outputs[ref]["sentences"][item]
+        for child, inner in (sentence["from"], *sentence.get("also", ())):
+            found[children[ref][child], inner] = None
+    return list(found)
 
 
 def open_fold(view: View, plan: StepPlan) -> Folded:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 from uuid import UUID
 
 from db.database import Repositories
@@ -14,6 +15,7 @@ from workers.outputs.cite import Citation
 from workers.planning.context import JobContext
 from workers.planning.plan import StepPlan
 
+T = TypeVar("T")
 Style = Callable[[Citation], dict[str, Json]]
 
 
@@ -38,9 +40,9 @@ class View:
             raise NotFoundError(f"Step {plan.name!r} has no outputs yet")
         return found
 
-    def cut(self, citations: list[Citation]) -> list[Citation]:
-        """The citations that are shown."""
-        return citations[: self.citations] if self.citations else citations
+    def some(self, found: list[T]) -> list[T]:
+        """Those of many citations, or places of such, that are shown."""
+        return found[: self.citations] if self.citations else found
 
 
 def view(rows: Repositories, context: JobContext, style: Style = Citation.named, citations: int = 10) -> View:
