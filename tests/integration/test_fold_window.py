@@ -28,7 +28,7 @@ from workers.planning.preview import StepPreview, preview
 
 WINDOW, RESERVE = 4096, 640
 VOLUMES, PARTS = 20, 20  # parts: of a chapter, a chunk each
-LONG = {"usual": 30, "fine": 12}  # words of a sentence: six hold about as many tokens as the profile leaves them
+LONG = {"usual": 30, "fine": 26}  # words of a sentence: six hold about as many tokens as the profile leaves them
 HOLE = "Zanzibar"
 PIPELINE = """
 name = "window"
@@ -162,7 +162,9 @@ def look(found: Run, chapters: int) -> None:
     nodes = [task for step in levels for task in lab.tasks(job, position=1, level=step.level)]
     assert [task.error_code for task in nodes if task.state is not TaskState.DONE] == []
     assert found.planned[1].calls_least <= len(nodes) <= found.planned[1].calls_most
-    assert lab.calls(job) == len(found.sizes), "a call that is not counted"
+    counted, arrived = lab.calls(job), len(found.sizes)
+    lost = sum(task.losses for task in [*leaves, *nodes])
+    assert counted <= arrived <= counted + lost, "a call that is not counted"  # a process that was paused asks again
 
     (root,) = (folded.tree.of_section(number) for number in folded.forest.roots)
     assert root is not None
@@ -199,8 +201,9 @@ def test_no_call_is_over_the_window_and_one_hole_is_named(
     sqlite_lab: Laboratory, stub: Server, tokenizers: dict[str, Path], request: pytest.FixtureRequest, language: str
 ) -> None:
     kind = request.node.callspec.params["stub"]
-    found = run(sqlite_lab, stub, tokenizers[kind], 12, language)
-    look(found, 12)
+    chapters = 14 if kind == "fine" else 5
+    found = run(sqlite_lab, stub, tokenizers[kind], chapters, language)
+    look(found, chapters)
     tasks = sum(len(sqlite_lab.tasks(found.job, position, level)) for position in (0, 1) for level in range(9))
     assert (len(found.sizes) > tasks) is (kind == "fine"), "children that are too long together are taken in parts"
 

@@ -87,14 +87,14 @@ def child(folder: Path, chunks: int) -> tuple[int, int, str, int]:
 def test_shards_in_passes_and_entries_in_runs_give_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = run(tmp_path / "whole", 60)
+    whole = run(tmp_path / "whole", 24)
     monkeypatch.setattr(merges, "PARTS_AT_ONCE", 500)
     monkeypatch.setattr("pipeline.reduce.glossary.stream.MOST_CITES", 700)
     monkeypatch.setattr("workers.outputs.merges.BATCH_CITES", 50)
     monkeypatch.setattr("workers.outputs.cite.AT_ONCE", 7)
     monkeypatch.setattr("workers.outputs.cite.HELD", 10)
-    assert run(tmp_path / "parts", 60)[:3] == whole[:3]
-    assert whole[1] == 60 * PER_CHUNK
+    assert run(tmp_path / "parts", 24)[:3] == whole[:3]
+    assert whole[1] == 24 * PER_CHUNK
 
 
 @pytest.mark.nightly
