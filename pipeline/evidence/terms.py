@@ -22,6 +22,7 @@ _ONE = re.compile(f"[{_UNSPACED}]")
 _WORD = re.compile(rf"[^\W_{_UNSPACED}]+")
 _OWNED = re.compile(r"(?<=\w)['’]s\b")
 _ACCENTS = re.compile("[\u0300-\u036f]+")
+_MAY_HAVE_ACCENTS = re.compile("[\u00a0-\u10ff\u1b00-\u22ff\u2adc\U00010000-\U0001ffff]")  # what may hold such a mark
 _LONGEST = 64  # characters of a word; what is longer is found by its beginning
 
 TIERS = (8, 4, 2)
@@ -39,6 +40,8 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     text = unicodedata.normalize("NFKC", text).casefold()
+    if _MAY_HAVE_ACCENTS.search(text) is None:
+        return text  # Chinese and Japanese: nothing to be taken apart
     apart = unicodedata.normalize("NFD", text)
     bare = _ACCENTS.sub("", apart)
     return text if len(bare) == len(apart) else unicodedata.normalize("NFC", bare)

@@ -117,6 +117,7 @@ class Searcher:
         if self._scope.pages is not None or self._last < SMALL:
             ids = self._inside(self._rows.search.walk(match, self._last + 1))
             return _Reach(ids, len(ids), whole=True)
+        having = 0.0
         segments = [at * (self._last >> SEGMENT_BITS) // SEGMENTS for at in range(SEGMENTS)]
         if not match.chunkings:
             sampled = self._rows.search.sample(match, segments)
@@ -126,7 +127,9 @@ class Searcher:
                 each = -(-wanted // SEGMENTS)
                 return _Reach(sorted(at for part in sampled for at in part[: 4 * each]), having, whole=False)
         ids = self._rows.search.walk(match, 16 * wanted + 1)
-        return _Reach(ids, len(ids), whole=len(ids) <= 16 * wanted)
+        if len(ids) <= 16 * wanted:
+            return _Reach(ids, len(ids), whole=True)
+        return _Reach(ids, max(len(ids), having), whole=False)
 
     def _inside(self, ids: list[int]) -> list[int]:
         pages = self._scope.pages

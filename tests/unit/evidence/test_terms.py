@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import unicodedata
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,3 +51,13 @@ def test_every_term_of_a_query_is_found_in_the_text_it_was_taken_from(text: str)
     whole = terms.terms_of(text)
     for term in terms.query_terms(text):
         assert term in whole or any(other.startswith(term) for other in whole)
+
+
+def test_what_is_not_taken_apart_holds_no_accent() -> None:
+    """Of every character: folding finds the accents that its decomposition has."""
+    for code in range(sys.maxunicode + 1):
+        plain = unicodedata.normalize("NFKC", chr(code)).casefold()
+        bare = terms._ACCENTS.sub("", unicodedata.normalize("NFD", plain))
+        if len(bare) != len(unicodedata.normalize("NFD", plain)):
+            assert terms.fold(chr(code)) == unicodedata.normalize("NFC", bare), hex(code)
+            assert terms.fold(f"曹操{chr(code)}") == "曹操" + unicodedata.normalize("NFC", bare), hex(code)
