@@ -59,6 +59,7 @@ SETTINGS = {
     "window_per_slot": "Tasks taken ahead for each slot.",
     "ops": "Modules with ops of your own, separated by commas in the variable. `--ops` goes before it.",
     "web_token": "A token with all rights on `octavo web`, for supervisors; people use `octavo token`.",
+    "flower_url": "Where a browser finds Flower: the page of workers links to it. `octavo up` sets it.",
     "upload_mb": "Megabytes that a book may have which comes in by HTTP.",
     "log_format": "How workers and `octavo web` write their logs: lines for people, or JSON.",
     "log_level": "What they write at least.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -132,6 +133,7 @@ class Settings(BaseModel):
     window_per_slot: Annotated[float, Field(ge=1, le=1000)] = 2  # tasks in flight for each slot of the model
     ops: tuple[str, ...] = ()  # modules with ops of the user's own
     web_token: SecretStr | None = None  # lets its holder do all that the web pages and the API can do
+    flower_url: str | None = None  # where Flower is found by a browser: the pages link to it
     upload_mb: Annotated[int, Field(ge=1, le=100_000)] = 512  # a book that comes in by HTTP may have so many megabytes
     log_format: Literal["console", "json"] = "console"
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "WARNING"
@@ -146,6 +148,13 @@ class Settings(BaseModel):
     def _long_enough(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None and len(value.get_secret_value()) < LEAST_TOKEN:
             raise ValueError(f"a token needs {LEAST_TOKEN} characters or more")
+        return value
+
+    @field_validator("flower_url")
+    @classmethod
+    def _plain_address(cls, value: str | None) -> str | None:
+        if value is not None and not re.fullmatch(r"https?://[^\s/@]+(/[^\s]*)?", value):
+            raise ValueError("it is an address that begins with http:// or https://, without a name or password in it")
         return value
 
     @property

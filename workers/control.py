@@ -69,6 +69,7 @@ def prioritize(database: Database, text: str, priority: int) -> Job:
         job = find_job(rows, text)
         _unless(job, JOB_ENDED, "given a priority")
         rows.jobs.prioritize(job.id, priority)
+        rows.web.note(job.id, f"priority {priority}")
         return find_job(rows, str(job.id))
 
 
@@ -90,6 +91,7 @@ def retry(database: Database, text: str) -> tuple[Job, int]:
         steps = rows.jobs.steps(job.id)
         count = rows.tasks.retry_holes([step.id for step in steps])
         if count:
+            rows.web.note(job.id, f"{_holes(count)} to be tried again")
             reopen(rows, job, steps)
         return find_job(rows, str(job.id)), count
 
@@ -102,11 +104,16 @@ def waive(database: Database, text: str, ordinals: Sequence[int] | None) -> tupl
         chunks = [step for step in steps if step.level == 0]
         count = rows.tasks.waive([step.id for step in (steps if ordinals is None else chunks)], ordinals)
         if count:
+            rows.web.note(job.id, f"{_holes(count)} waived")
             # No output changes, so nothing is planned anew: levels complete again, and what a hole held back follows.
             for step in steps:
                 rows.jobs.reopen(step.id)
             rows.jobs.move(job.id, to=JobState.RUNNING, reason=None)
         return find_job(rows, str(job.id)), count
+
+
+def _holes(count: int) -> str:
+    return f"{count} hole{'' if count == 1 else 's'}"
 
 
 def _waited(plan: Mapping[str, Any]) -> bool:

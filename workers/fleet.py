@@ -57,15 +57,20 @@ class Fleet:
         return f"no live worker knows op {op!r} (step {step}): start one with octavo worker {modules}"
 
     def _unserved(self, job: Job, step: Step) -> str | None:
-        resolved = job.resolved["steps"][step.position]
-        model = resolved["model"] if "asks" not in resolved or step.level >= QUESTIONS else None
-        queue = CHEAP if model is None else queue_of(model, self.providers.get(model, ""))
+        queue = queue_of_level(job, step, self.providers)
         if any(queue in process.queues.split(",") for process in self.processes):
             return None
         name = queue.removeprefix("octavo.")
         return (
             f"no live worker serves the queue {name!r} (step {step.name}): start one with octavo worker --queues {name}"
         )
+
+
+def queue_of_level(job: Job, step: Step, providers: Mapping[str, str]) -> str:
+    """The queue on which the tasks of a level wait."""
+    resolved = job.resolved["steps"][step.position]
+    model = resolved["model"] if "asks" not in resolved or step.level >= QUESTIONS else None
+    return CHEAP if model is None else queue_of(model, providers.get(model, ""))
 
 
 def fleet_of(rows: Repositories, settings: Settings) -> Fleet | None:

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from typing import Any, cast
 from uuid import UUID
 
-from sqlalchemy import Row, Table, exists, insert, select, update
+from sqlalchemy import Row, Table, exists, func, insert, select, update
 from sqlalchemy.engine import Connection
 
 from db.dialect import batches
-from db.tables import DecisionRow
+from db.tables import DecisionRow, JobDocumentRow
 from db.values import StoredDecision
 from pipeline.ops.values import Json
 
@@ -31,10 +31,20 @@ class DecisionRepository:
 
     def of(self, document_ids: Sequence[UUID], *, undone: bool = False) -> list[StoredDecision]:
         """The decisions about documents in the order in which they were made; those undone only where asked for."""
-        query = select(_TABLE).where(_TABLE.c.document_id.in_(list(document_ids))).order_by(_TABLE.c.id)
-        if not undone:
-            query = query.where(_TABLE.c.undone_at.is_(None))
-        return [_decision(row) for row in self._connection.execute(query)]
+        found: list[StoredDecision] = []
+        for part in batches(document_ids):
+            query = select(_TABLE).where(_TABLE.c.document_id.in_(part))
+            if not undone:
+                query = query.where(_TABLE.c.undone_at.is_(None))
+            found += [_decision(row) for row in self._connection.execute(query)]
+        return sorted(found, key=lambda item: item.id)
+
+    def mark(self, job_id: UUID) -> tuple[int, int, int]:
+        """(how many, the latest, how many undone) of the decisions about a job's documents; it changes with each."""
+        theirs = exists().where(JobDocumentRow.document_id == _TABLE.c.document_id, JobDocumentRow.job_id == job_id)
+        query = select(func.count(), func.coalesce(func.max(_TABLE.c.id), 0), func.count(_TABLE.c.undone_at))
+        row = self._connection.execute(query.where(theirs)).one()
+        return int(row[0]), int(row[1]), int(row[2])
 
     def page(self, document_id: UUID, *, limit: int, before: int | None = None) -> list[StoredDecision]:
         """The decisions about a document, those undone too, newest first."""

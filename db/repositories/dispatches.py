@@ -165,9 +165,10 @@ class DispatchRepository:
             update(ProcessRow).where(ProcessRow.owner == process.owner).values(beat_ms=process.beat_ms, ops=process.ops)
         )
 
-    def processes(self, *, since_ms: int) -> list[Process]:
+    def processes(self, *, since_ms: int, limit: int | None = None) -> list[Process]:
         """The processes that beat since a time."""
         query = select(ProcessRow.__table__).where(ProcessRow.beat_ms >= since_ms).order_by(ProcessRow.owner)
+        query = query.limit(limit)
         return [Process(**row) for row in self._connection.execute(query).mappings()]
 
     def forget(self, *, before_ms: int) -> None:

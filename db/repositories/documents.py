@@ -63,6 +63,13 @@ class DocumentRepository:
         """Documents in order of their ids."""
         return self._many(None if after is None else DocumentRow.id > after, limit)
 
+    def named(self, document_ids: Sequence[UUID]) -> dict[UUID, Document]:
+        """Documents by id, of those that are there."""
+        found: dict[UUID, Document] = {}
+        for part in batches(document_ids):
+            found.update((item.id, item) for item in self._many(DocumentRow.id.in_(part), None))
+        return found
+
     def _one(self, condition: Any) -> Document | None:
         found = self._many(condition, 1)
         return found[0] if found else None
@@ -89,6 +96,14 @@ class DocumentRepository:
         """A revision by id."""
         row = self._connection.execute(select(*REVISION).where(RevisionRow.id == revision_id)).one_or_none()
         return None if row is None else as_revision(row)
+
+    def text_hashes(self, revision_ids: Sequence[int]) -> dict[int, bytes]:
+        """The hash of each revision's text, of those that are there."""
+        found: dict[int, bytes] = {}
+        for part in batches(revision_ids):
+            query = select(RevisionRow.id, RevisionRow.text_sha256).where(RevisionRow.id.in_(part))
+            found.update((row[0], row[1]) for row in self._connection.execute(query))
+        return found
 
     def revisions(self, document_id: UUID) -> list[Revision]:
         """The published revisions of a document, oldest first."""
@@ -244,14 +259,26 @@ class DocumentRepository:
 
     def sections(self, revision_id: int) -> StoredSections:
         """The sections of a revision, in reading order."""
-        layout = self._connection.execute(select(RevisionRow.layout).where(RevisionRow.id == revision_id)).scalar_one()
-        if not layout:
-            return StoredSections([[] for _ in range(6)], {})
-        columns = unpack(layout, 6)
+        return self.sections_of([revision_id])[revision_id]
+
+    def sections_of(self, revision_ids: Sequence[int]) -> dict[int, StoredSections]:
+        """The sections of revisions, each in reading order."""
         wanted = among(SectionRow.id, self._connection.dialect.name)
         query = select(SectionRow.id, SectionRow.level, SectionRow.kind, SectionRow.title).where(wanted)
-        ids = ids_for(self._connection, sorted(set(columns[0])))
-        return StoredSections(columns, {row[0]: row for row in self._connection.execute(query, {IDS: ids}).all()})
+        found: dict[int, StoredSections] = {}
+        for part in batches(revision_ids):
+            layouts = select(RevisionRow.id, RevisionRow.layout).where(RevisionRow.id.in_(part))
+            columns: dict[int, list[list[int]]] = {
+                row[0]: unpack(row[1], 6) if row[1] else [[] for _ in range(6)]
+                for row in self._connection.execute(layouts)
+            }
+            ids = sorted({section_id for one in columns.values() for section_id in one[0]})
+            named = self._connection.execute(query, {IDS: ids_for(self._connection, ids)}).all() if ids else ()
+            rows = {row[0]: row for row in named}
+            for revision_id, one in columns.items():
+                mine = rows if len(columns) == 1 else {section_id: rows[section_id] for section_id in one[0]}
+                found[revision_id] = StoredSections(one, mine)
+        return found
 
     def line_endings(self, revision_id: int) -> tuple[LineEnding, ...]:
         """How the lines of the source ended: the way back to its own offsets."""
@@ -296,13 +323,21 @@ class DocumentRepository:
 
     def pages(self, revision_id: int, chunking_id: int) -> list[PagePlace] | None:
         """The pages of a chunking in a revision, in order; None when it was not cut by that grain."""
-        query = select(RevisionPagesRow.layout).where(
-            RevisionPagesRow.revision_id == revision_id, RevisionPagesRow.chunking_id == chunking_id
-        )
-        layout = self._connection.execute(query).scalar_one_or_none()
-        if layout is None:
-            return None
-        return list(map(PagePlace._make, zip(*unpack(layout, 5), strict=True)))
+        return self.pages_of([(revision_id, chunking_id)]).get((revision_id, chunking_id))
+
+    def pages_of(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], list[PagePlace]]:
+        """The pages of (revision, chunking) pairs, in order; nothing of one that was not cut by that grain."""
+        wanted = set(pairs)
+        found: dict[tuple[int, int], list[PagePlace]] = {}
+        for part in batches(pairs):
+            query = select(RevisionPagesRow.revision_id, RevisionPagesRow.chunking_id, RevisionPagesRow.layout).where(
+                RevisionPagesRow.revision_id.in_([revision_id for revision_id, _ in part]),
+                RevisionPagesRow.chunking_id.in_([chunking_id for _, chunking_id in part]),
+            )
+            for row in self._connection.execute(query):
+                if (row[0], row[1]) in wanted:
+                    found[row[0], row[1]] = list(map(PagePlace._make, zip(*unpack(row[2], 5), strict=True)))
+        return found
 
     def last_pages(self, document_id: UUID, chunking_id: int) -> list[PagePlace] | None:
         """The pages of the latest published revision that the chunking cut; None when it cut none yet."""

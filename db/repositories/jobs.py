@@ -12,6 +12,7 @@ from sqlalchemy.engine import Connection
 
 from db.dialect import insert_new, upsert
 from db.prepared import Prepared
+from db.repositories.notes import add_note
 from db.tables import JobDocumentRow, JobRow, PipelineRow, StepCounterRow, StepRow
 from db.values import Counts, Job, Step
 from pipeline.ops.values import Json
@@ -119,13 +120,16 @@ class JobRepository:
         return [_job(row) for row in self._connection.execute(query.order_by(JobRow.id.desc()).limit(limit))]
 
     def move(self, job_id: UUID, *, to: JobState, reason: str | None, unless: Sequence[JobState] = ()) -> bool:
-        """Change a job's state unless it is in one of `unless`; says whether it did."""
+        """Change a job's state unless it is in one of `unless`; says whether it did. What happened is noted."""
         statement = update(JobRow).where(JobRow.id == job_id, JobRow.state != to)
         if unless:
             statement = statement.where(JobRow.state.not_in(unless))
         finished = None if to in JOB_ACTIVE else datetime.now(UTC)
         done = self._connection.execute(statement.values(state=to, reason=reason, finished_at=finished))
-        return done.rowcount == 1
+        moved = done.rowcount == 1
+        if moved:
+            add_note(self._connection, job_id, {"state": str(to), "says": reason})
+        return moved
 
     def cap(self, job_id: UUID, caps: Mapping[str, int]) -> None:
         """Change what a job may spend."""

@@ -300,8 +300,8 @@ class ListRepository:
         rows = self._connection.execute(query.where(PipelineRow.id > after).order_by(PipelineRow.id).limit(limit))
         return [(row[0], row[1], row[2], row[3]) for row in rows]
 
-    def usage(self, *, limit: int, after: tuple[date, str] | None = None) -> list[Usage]:
-        """What was spent, by the day on which jobs began and by pipeline, newest first."""
+    def usage(self, *, limit: int, after: tuple[date, str] | None = None, since: date | None = None) -> list[Usage]:
+        """What was spent, by the day on which jobs began and by pipeline, newest first; `since` a day, if given."""
         day: Any = func.date(JobRow.created_at)
         sums = {
             name: func.coalesce(func.sum(StepCounterRow.__table__.c[name]), 0)
@@ -321,6 +321,8 @@ class ListRepository:
             .order_by(day.desc(), PipelineRow.name.desc())
             .limit(limit)
         )
+        if since is not None:
+            query = query.where(JobRow.created_at >= datetime.combine(since, time(), UTC))
         if after is not None:
             last = after[0].isoformat() if self._connection.dialect.name == "sqlite" else after[0]
             query = query.where(or_(day < last, and_(day == last, PipelineRow.name < after[1])))

@@ -230,9 +230,11 @@ class ViewRepository:
             row = {"view_id": view_id, "every_s": every_s, "next_ms": next_ms}
             self._connection.execute(insert(ScheduleRow).values(row))
 
-    def schedules(self) -> list[Schedule]:
-        """Every schedule."""
+    def schedules(self, view_ids: Sequence[int] | None = None) -> list[Schedule]:
+        """Every schedule, or those of some views."""
         query = select(ScheduleRow.view_id, ViewRow.name, ScheduleRow.every_s, ScheduleRow.next_ms)
+        if view_ids is not None:
+            query = query.where(ScheduleRow.view_id.in_(view_ids))
         rows = self._connection.execute(query.join(ViewRow, ViewRow.id == ScheduleRow.view_id))
         return [Schedule(*row) for row in rows]
 

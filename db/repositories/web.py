@@ -12,6 +12,7 @@ from sqlalchemy.engine import Connection
 
 from db.dialect import insert_new
 from db.listed import Event, Operation, Token, Upload
+from db.repositories.notes import NOTE, add_note
 from db.tables import EventRow, IdempotencyRow, OperationRow, TokenRow, UploadRow
 from pipeline.ops.values import Json
 
@@ -207,20 +208,40 @@ class WebRepository:
 
     # Events
 
-    def last_event(self, job_id: UUID) -> Event | None:
-        """The latest event of a job."""
-        found = self.events(job_id, limit=1, newest=True)
+    def note(self, job_id: UUID, says: str) -> None:
+        """Note that something happened to a job."""
+        add_note(self._connection, job_id, {"state": None, "says": says})
+
+    def last_event(self, job_id: UUID, *, notes: bool | None = None) -> Event | None:
+        """The latest event of a job, of those that `events` gives."""
+        found = self.events(job_id, limit=1, newest=True, notes=notes)
         return found[0] if found else None
 
-    def events(self, job_id: UUID, *, after: int = 0, limit: int, newest: bool = False) -> list[Event]:
-        """Events of a job after a sequence number, oldest first; `newest`: the last ones, newest first."""
+    def events(
+        self,
+        job_id: UUID,
+        *,
+        after: int = 0,
+        before: int | None = None,
+        limit: int,
+        newest: bool = False,
+        notes: bool | None = None,
+    ) -> list[Event]:
+        """Events of a job after a sequence number, oldest first; `newest`: the last ones, newest first.
+
+        `notes`: only those that say what happened (True), only those that say where it stands (False), or all.
+        """
         order: Any = EventRow.sequence.desc() if newest else EventRow.sequence
         query = select(EventRow.__table__).where(EventRow.job_id == job_id, EventRow.sequence > after)
+        if before is not None:
+            query = query.where(EventRow.sequence < before)
+        if notes is not None:
+            query = query.where(EventRow.kind == NOTE if notes else EventRow.kind != NOTE)
         return [Event(**row._mapping) for row in self._connection.execute(query.order_by(order).limit(limit))]
 
     def first_event(self, job_id: UUID) -> int | None:
-        """The lowest sequence number that is kept of a job."""
-        query = select(func.min(EventRow.sequence)).where(EventRow.job_id == job_id)
+        """The lowest sequence number that is kept of a job, notes apart: they are kept for longer."""
+        query = select(func.min(EventRow.sequence)).where(EventRow.job_id == job_id, EventRow.kind != NOTE)
         return self._connection.execute(query).scalar_one_or_none()
 
     def add_event(self, event: Event) -> bool:
@@ -236,6 +257,10 @@ class WebRepository:
         stored = insert_new(self._connection, EventRow).values(row).returning(EventRow.sequence)
         if self._connection.execute(stored).scalar_one_or_none() is None:
             return False
-        old = delete(EventRow).where(EventRow.job_id == event.job_id, EventRow.sequence <= event.sequence - EVENTS_KEPT)
+        old = delete(EventRow).where(
+            EventRow.job_id == event.job_id,
+            EventRow.sequence <= event.sequence - EVENTS_KEPT,
+            EventRow.kind != NOTE,
+        )
         self._connection.execute(old)
         return True

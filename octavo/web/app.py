@@ -11,15 +11,30 @@ from typing import Any
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from octavo.web import problems
-from octavo.web.api import documents, entities, events, evidence, jobs, repair, system, tasks, tree, uploads, views
+from octavo.web.api import (
+    documents,
+    entities,
+    events,
+    evidence,
+    jobs,
+    merges,
+    repair,
+    system,
+    tasks,
+    tree,
+    uploads,
+    views,
+)
 from octavo.web.guards import Guard
 from octavo.web.pages import routes as pages
 from octavo.web.problems import Problem, ProblemError
 from octavo.web.state import Web
+from octavo.web.warm import warm
 from pipeline.errors import OctavoError
 
 log = logging.getLogger(__name__)
@@ -35,7 +50,8 @@ def create_app(web: Web) -> FastAPI:
     """The application over the parts of a process; its hub and hands run while it does."""
 
     @asynccontextmanager
-    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        await run_in_threadpool(warm, app, web)
         web.hub.start()
         web.hands.start()
         yield
@@ -65,7 +81,7 @@ def _application(lifespan: Any) -> FastAPI:
         responses=PROBLEMS,
     )
     api = APIRouter(prefix=API)
-    for part in (documents, entities, views, jobs, repair, tree, events, tasks, evidence, system, uploads):
+    for part in (documents, entities, views, jobs, repair, tree, merges, events, tasks, evidence, system, uploads):
         api.include_router(part.router)
     app.include_router(api)
     app.include_router(pages.router, include_in_schema=False)

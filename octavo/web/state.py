@@ -16,6 +16,7 @@ from octavo.web.cursors import Cursors
 from octavo.web.limits import RateLimit
 from workers.faces.books import Shapes
 from workers.faces.costs import Costs
+from workers.faces.edits import Edits
 from workers.faces.hands import Hands
 from workers.faces.hub import Hub
 from workers.faces.results import Outputs
@@ -59,6 +60,7 @@ class Web:
     outputs: Outputs
     standings: Standings
     costs: Costs
+    edits: Edits
     cursors: Cursors
     hosts: frozenset[str]
     cookie: str
@@ -94,6 +96,7 @@ class Web:
         self.hands.close()
         self.standings.close()
         self.costs.close()
+        self.edits.close()
 
 
 def make_web(
@@ -110,6 +113,7 @@ def make_web(
         outputs=Outputs(database, runtime.ops),
         standings=Standings(runtime),
         costs=Costs(database),
+        edits=Edits(database),
         cursors=Cursors(secret),
         hosts=hosts | {"127.0.0.1", "localhost", "[::1]"},
         cookie=f"octavo_{port}",

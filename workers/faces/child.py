@@ -2,11 +2,13 @@
 
 One JSON line on stdin says what: `{"overrides": {…}, "what": …}` with the fields of an operation's request; `what` is
 `ingest`, `start`, `plan`, `work`, `sweep`, `ask` or `index`. One JSON line on stdout answers: `{"ok": {…}}` or
-`{"error": {…}}`. When stdin ends, whoever asked is gone, and the work stops cleanly.
+`{"error": {…}}`; of `work` a line BEGUN comes before it, once the process is ready. When stdin ends, whoever asked is
+gone, and the work stops cleanly.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from pathlib import Path
@@ -26,6 +28,8 @@ from workers.faces.evidence import ask
 from workers.faces.views import swept
 from workers.runtime import Runtime
 
+BEGUN = b'"begun"\n'
+
 
 def main() -> int:
     """Do what stdin says. What libraries print goes to stderr: stdout has the answer alone."""
@@ -36,7 +40,7 @@ def main() -> int:
     logs.set_up(settings)
     runtime = Runtime(settings)
     try:
-        answer = {"ok": _done(runtime, asked)}
+        answer = {"ok": _done(runtime, asked, out)}
     except OctavoError as error:
         answer = {"error": {"message": error.message, "cause": error.cause, "hint": error.hint}}
     finally:
@@ -67,10 +71,10 @@ def _wait_for_the_end_of_stdin() -> None:
         pass
 
 
-def _done(runtime: Runtime, asked: dict[str, Any]) -> Json:
+def _done(runtime: Runtime, asked: dict[str, Any], out: int) -> Json:
     what = asked["what"]
     if what == "work":
-        return _work(runtime, UUID(asked["job"]))
+        return _work(runtime, UUID(asked["job"]), out)
     threading.Thread(target=_end_with_stdin, daemon=True).start()
     if what == "ingest":
         return bring_in(runtime, Path(asked["path"]), spec_of(asked["pipeline"]), start=asked["start"])
@@ -95,8 +99,10 @@ def spec_of(pipeline: Json) -> PipelineSpec:
     return PipelineSpec.model_validate(pipeline)
 
 
-def _work(runtime: Runtime, job_id: UUID) -> Json:
+def _work(runtime: Runtime, job_id: UUID, out: int) -> Json:
     runner = EmbeddedRunner(runtime, job_id)
+    with contextlib.suppress(BrokenPipeError):
+        os.write(out, BEGUN)
     threading.Thread(target=_stop_with_stdin, args=(runner,), daemon=True).start()
     return {"state": str(runner.work().state)}
 

@@ -2,68 +2,56 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import wait as wait_for
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
 from db.database import Database
 from db.listed import Beside
-
-WAIT_S = 0.1  # a page waits so long, then says that it is being added up
-GOOD_S = 10.0  # a sum is good for so long, or for so many times as long as it took
-GOOD_SHARE = 20
-KEPT = 50
+from workers.faces.aside import WAIT_S, Aside
 
 Days = tuple[date, date]
 Sums = dict[tuple[date, str], Beside]
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    sums: Sums
-    until: float
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StepSums:
+    """Of a step: (calls, tokens, millionths of the currency) that the memo saved, and that failed tries used."""
+
+    saved: tuple[int, int, int]
+    wasted: tuple[int, int, int]
 
 
 class Costs:
-    """Adds up in a thread of its own, and keeps what it found. Safe to call from many threads."""
+    """Adds up in threads of its own, and keeps what it found. Safe to call from many threads."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="octavo-costs")
-        self._kept: dict[Days, _Kept] = {}
-        self._adding: dict[Days, Future[None]] = {}
-        self._turn = threading.Lock()
+        self._days: Aside[Days, Sums] = Aside("costs", self._of_days)
+        self._steps: Aside[tuple[int, ...], StepSums] = Aside("step-costs", self._of_steps)
 
     def of(self, low: date, high: date, *, wait_s: float = WAIT_S) -> Sums | None:
         """By day and pipeline, of jobs that began on a day from `low` to `high`; None: it is being added up."""
-        days = (low, high)
-        with self._turn:
-            kept = self._kept.get(days)
-            if kept is not None and time.monotonic() < kept.until:
-                return kept.sums
-            adding = self._adding.get(days)
-            if adding is None or adding.done():
-                adding = self._adding[days] = self._pool.submit(self._add_up, days)
-        wait_for([adding], wait_s)
-        with self._turn:
-            kept = self._kept.get(days)
-        return kept.sums if kept else None
+        return self._days.of((low, high), wait_s=wait_s)
 
-    def _add_up(self, days: Days) -> None:
-        began = time.monotonic()
+    def of_steps(self, step_ids: Sequence[int], *, wait_s: float = WAIT_S) -> StepSums | None:
+        """Of the levels of a step; None: it is being added up."""
+        return self._steps.of(tuple(step_ids), wait_s=wait_s)
+
+    def _of_days(self, days: Days) -> Sums:
         with self._database.read() as rows:
-            sums = rows.lists.beside_paid(*days)
-        took = time.monotonic() - began
-        with self._turn:
-            self._adding.pop(days, None)
-            self._kept.pop(days, None)
-            self._kept[days] = _Kept(sums, time.monotonic() + max(GOOD_S, GOOD_SHARE * took))
-            while len(self._kept) > KEPT:
-                self._kept.pop(next(iter(self._kept)))
+            return rows.lists.beside_paid(*days)
+
+    def _of_steps(self, step_ids: tuple[int, ...]) -> StepSums:
+        with self._database.read() as rows:
+            return StepSums(saved=rows.task_lists.saved(step_ids), wasted=rows.task_lists.wasted(step_ids))
+
+    def forget(self) -> None:
+        """Add up anew when it is asked for next."""
+        self._days.forget()
+        self._steps.forget()
 
     def close(self) -> None:
         """End; a sum that is under way is waited for."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._days.close()
+        self._steps.close()

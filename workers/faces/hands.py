@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import UUID
@@ -17,6 +17,7 @@ from pipeline import canonical
 from pipeline.errors import OctavoError
 from pipeline.ops.values import Json
 from pipeline.states import JobState
+from workers.faces.child import BEGUN
 from workers.faces.tidy import tidy
 from workers.runtime import Runtime
 
@@ -26,7 +27,7 @@ OPERATIONS_AT_ONCE = 2
 JOBS_AT_ONCE = 2
 LOOK_S = 2.0
 TIDY_S = 3600.0  # between looks for what may be forgotten
-BACK_OFF_S = (1.0, 2.0, 4.0, 8.0)  # before a job's process that died is started again
+BACK_OFF_S = (2.0, 4.0, 8.0, 8.0)  # before a job's process that died is started again
 STOP_S = 10.0  # what a child gets to end its calls when this process ends; nothing committed is lost by a kill
 LASTED_S = 60.0  # a process that lived so long begins with the first wait again
 
@@ -48,6 +49,7 @@ class Hands:
         self._at: dict[UUID, str] = {}  # job → what is being done about it
         self._children: dict[UUID, subprocess.Popen[bytes]] = {}
         self._turn = threading.Lock()
+        self.noted: Callable[[], None] = lambda: None  # called when what `note` says has changed
         self._thread = threading.Thread(target=self._serve, name="octavo-hands", daemon=True)
 
     def start(self) -> None:
@@ -82,9 +84,9 @@ class Hands:
 
     def _work(self, job_id: UUID) -> None:
         deaths = 0
+        self._at[job_id] = ""
         try:
             while not self._ending.is_set():
-                self._at[job_id] = ""
                 began = time.monotonic()
                 try:
                     self._ask({"what": "work", "job": str(job_id)}, job_id)
@@ -94,9 +96,7 @@ class Hands:
                         log.error("a job's process died too often", extra={"job": str(job_id)})
                         return
                     log.warning("a job's process died: %s", error.cause, extra={"job": str(job_id)})
-                    wait = BACK_OFF_S[deaths - 1]
-                    self._at[job_id] = f"its process died: another is started in {wait:g} s"
-                    self._ending.wait(wait)
+                    self._died(job_id, error, BACK_OFF_S[deaths - 1])
                     continue
                 if not self._still_runs(job_id):
                     return
@@ -105,6 +105,21 @@ class Hands:
             self._stop_job(job_id, error)
         finally:
             self._at.pop(job_id, None)
+
+    def _died(self, job_id: UUID, error: ChildError, wait_s: float) -> None:
+        """Say so until another process is at work, and keep that it happened."""
+        self._at[job_id] = f"its process died: another is started in {wait_s:g} s"
+        self.noted()
+        with self._runtime.database.write() as rows:
+            rows.web.note(job_id, f"its process died ({error.cause}): another was started")
+        self._ending.wait(wait_s)
+        self._at[job_id] = "its process died: another is being started"
+        self.noted()
+
+    def _begun(self, job_id: UUID | None) -> None:
+        if job_id is not None and job_id in self._at:
+            self._at[job_id] = ""
+            self.noted()
 
     def _still_runs(self, job_id: UUID) -> bool:
         with self._runtime.database.read() as rows:
@@ -174,6 +189,9 @@ class Hands:
             child.stdin.write(canonical.dumps({"overrides": self._overrides, **what}) + b"\n")
             child.stdin.flush()
             line = child.stdout.readline()
+            if line == BEGUN:
+                self._begun(job_id)
+                line = child.stdout.readline()
         except BrokenPipeError:
             line = b""
         finally:

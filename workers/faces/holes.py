@@ -84,6 +84,7 @@ def retry(
     every = rows.jobs.steps(job_id)
     # What failed only because the chunk's earlier step had failed waits for it again, and fails again if it does.
     rows.tasks.retry_some([item.id for item in every if item.level == 0], code="hole_before", ordinals=None)
+    rows.web.note(job.id, f"{_told(count, step, code)} to be tried again")
     reopen(rows, job, every)
     return count
 
@@ -102,11 +103,18 @@ def waive(
     _as_expected(count, expected)
     if count:
         rows.tasks.waive_some([item.id for item in steps], code=code, ordinals=ordinals)
+        rows.web.note(job.id, f"{_told(count, step, code)} waived")
         for item in rows.jobs.steps(job_id):
             rows.jobs.reopen(item.id)
         if job.state is not JobState.CANCELLED:
             rows.jobs.move(job.id, to=JobState.RUNNING, reason=None)
     return count
+
+
+def _told(count: int, step: str | None, code: str | None) -> str:
+    """So many holes, and of which kind."""
+    said = f"{count} hole{'' if count == 1 else 's'}"
+    return said + (f" of {step}" if step else "") + (f" ({code})" if code else "")
 
 
 def _as_expected(count: int, expected: int | None) -> None:

@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 LOOK_S: Final = 1.0
 COST_SHARE: Final = 8  # a look that took long is followed by so many times its time of rest
 RUNS_MOST: Final = 400  # changes of a map in one event; more, and viewers load it anew
+NOTES_MOST: Final = 50  # told at one look
 Told = Callable[[Event], None]
 
 _SHOWN = (
@@ -41,6 +42,7 @@ class _Watched:
     tell: list[Told] = field(default_factory=list)
     maps: dict[str, bytearray] = field(default_factory=dict)
     said: bytes = b""
+    told: int | None = None  # the number up to which notes were told
 
 
 class Hub:
@@ -53,7 +55,9 @@ class Hub:
         self._turn = threading.Lock()
         self._wake = threading.Event()
         self._ending = threading.Event()
+        self._soon = threading.Event()
         self._thread = threading.Thread(target=self._serve, name="octavo-hub", daemon=True)
+        hands.noted = self._soon.set
 
     def start(self) -> None:
         """Begin to look."""
@@ -62,6 +66,7 @@ class Hub:
     def close(self) -> None:
         """End."""
         self._ending.set()
+        self._soon.set()
         self._wake.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -97,7 +102,8 @@ class Hub:
                 except OctavoError as error:
                     log.warning("a watched job can not be looked at: %s", error.message, extra={"job": str(job_id)})
             took = time.monotonic() - began
-            self._ending.wait(max(LOOK_S, COST_SHARE * took))
+            self._soon.wait(max(LOOK_S, COST_SHARE * took))
+            self._soon.clear()
             if not jobs:
                 self._wake.wait()
             self._wake.clear()
@@ -106,15 +112,19 @@ class Hub:
         with self._runtime.database.read() as rows:
             data = self.delta(rows, job_id, watched)
             last = rows.web.last_event(job_id)
+            stood = rows.web.last_event(job_id, notes=False)
+            notes = self._notes(rows, job_id, watched, last)
         if data is None:
             return
+        for note in notes:
+            self._tell(watched, note)
         said = canonical.dumps({name: value for name, value in data.items() if name != "map"})
         if said == watched.said and not data["map"]:
             return
         watched.said = said
         kind = "end" if data["state"] in JOB_ENDED else "progress"
-        if kind == "end" and last is not None and last.kind == "end" and last.data == canonical.dumps(data):
-            event = last
+        if kind == "end" and stood is not None and stood.kind == "end" and stood.data == canonical.dumps(data):
+            event = stood
         else:
             event = Event(
                 job_id=job_id,
@@ -127,8 +137,21 @@ class Hub:
                 stored = rows.web.add_event(event)
             if not stored:
                 return  # another process was first: the next look tells what it said
+            watched.told = event.sequence
+        self._tell(watched, event)
+
+    @staticmethod
+    def _tell(watched: _Watched, event: Event) -> None:
         for tell in list(watched.tell):
             tell(event)
+
+    @staticmethod
+    def _notes(rows: Repositories, job_id: UUID, watched: _Watched, last: Event | None) -> list[Event]:
+        """What happened since the last look, whoever noted it."""
+        since, watched.told = watched.told, last.sequence if last else 0
+        if since is None or since == watched.told:
+            return []
+        return rows.web.events(job_id, after=since, limit=NOTES_MOST, notes=True)
 
     def delta(self, rows: Repositories, job_id: UUID, watched: _Watched) -> dict[str, Json] | None:
         """Where a job stands, and which cells of its maps changed since the last look."""

@@ -10,6 +10,7 @@ from db.database import Repositories
 from db.listed import JobLine, TaskLine
 from db.repositories.task_lists import CELLS, MAP_CODES
 from db.values import Job, Step
+from pipeline import canonical
 from pipeline.errors import NotFoundError
 from pipeline.ops.values import Json
 from pipeline.settings import Settings
@@ -316,9 +317,17 @@ def eta_s(tasks: int, done: int, pace: float | None) -> int | None:
     return round((tasks - done) / pace) if pace and tasks > done else None
 
 
+def happened(rows: Repositories, job_id: UUID, *, limit: int, before: int | None = None) -> list[dict[str, Json]]:
+    """What happened to a job, the latest first: `{sequence, at_ms, state, says}`; at most 200 are kept."""
+    found = rows.web.events(job_id, limit=limit, newest=True, before=before, notes=True)
+    return [
+        {"sequence": event.sequence, "at_ms": event.at_ms, "state": said["state"], "says": said["says"]}
+        for event in found
+        for said in [canonical.loads(event.data)]
+    ]
+
+
 def over_time(rows: Repositories, job_id: UUID) -> list[tuple[int, int]]:
     """[(time in milliseconds, tasks done)] from what viewers were told."""
-    from pipeline import canonical
-
-    events = rows.web.events(job_id, limit=240, newest=True)
+    events = rows.web.events(job_id, limit=240, newest=True, notes=False)
     return [(event.at_ms, int(canonical.loads(event.data).get("done", 0))) for event in reversed(events)]

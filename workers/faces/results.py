@@ -9,8 +9,10 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TypeVar
 from uuid import UUID
+from weakref import WeakValueDictionary
 
 from db.database import Database, Repositories
+from db.sections import StoredSections
 from pipeline import canonical
 from pipeline.errors import NotFoundError
 from pipeline.ops.registry import Registry
@@ -31,7 +33,6 @@ from workers.planning.plan import StepPlan
 
 KEPT = 8
 ALIASES = 100  # of what a book says in two ways, shown above its contradictions
-DECIDED_MOST = 500  # documents whose decisions are looked at
 CITED = 5  # citations shown with an entry
 T = TypeVar("T")
 
@@ -45,6 +46,15 @@ def named(citation: Citation) -> dict[str, Json]:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class _Entries:
+    """The entries of a merge, of each of its shards the leaves, and the place of each shard in its level."""
+
+    found: list[Json]
+    leaves: Sequence[Sequence[int]]
+    nodes: Sequence[int]
+
+
 @dataclass(slots=True)
 class _Opened:
     """A job as it is kept between requests: what is dear to load and does not change while the job stands still."""
@@ -54,7 +64,7 @@ class _Opened:
     folds: dict[int, Folded] = field(default_factory=dict)
     unfinished: set[int] = field(default_factory=set)  # positions of folds that are replayed
     conflicts: dict[int, dict[str, Json]] = field(default_factory=dict)
-    entries: dict[int, tuple[list[Json], Sequence[Sequence[int]]]] = field(default_factory=dict)
+    entries: dict[int, _Entries] = field(default_factory=dict)
 
 
 class Outputs:
@@ -64,25 +74,39 @@ class Outputs:
         self._database = database
         self._ops = ops
         self._kept: OrderedDict[UUID, _Opened] = OrderedDict()
+        # Of all contexts that are alive: jobs over one book share its sections.
+        self._sections: WeakValueDictionary[int, StoredSections] = WeakValueDictionary()
         self._turn = threading.Lock()
 
     def open(self, rows: Repositories, job_id: UUID) -> JobOutput:
         """The output of a job. Raises NotFoundError, or PipelineError when an op is gone."""
+        kept = self._opened(rows, job_id)
+        return JobOutput(view(rows, kept.context, style=named, citations=CITED), kept)
+
+    def context(self, rows: Repositories, job_id: UUID) -> JobContext:
+        """A job as it was planned. Raises as `open` does."""
+        return self._opened(rows, job_id).context
+
+    def _opened(self, rows: Repositories, job_id: UUID) -> _Opened:
         job = rows.jobs.get(job_id)
         if job is None:
             raise NotFoundError(f"There is no job {job_id}")
         steps = rows.jobs.steps(job_id)
-        decided = rows.decisions.of([document for document, _ in rows.jobs.documents(job_id)][:DECIDED_MOST])
-        stamp: tuple[Json, ...] = (job.state, repr(decided), *((step.id, step.state, step.total) for step in steps))
+        decided = rows.decisions.mark(job_id)
+        stamp: tuple[Json, ...] = (job.state, *decided, *((step.id, step.state, step.total) for step in steps))
         with self._turn:
             kept = self._kept.get(job_id)
             if kept is None or kept.stamp != stamp:
-                kept = _Opened(context=load_context(self._database, self._ops, job_id, to_read=True), stamp=stamp)
+                context = kept.context.anew(job, self._ops) if kept is not None else self._load(job_id)
+                kept = _Opened(context=context, stamp=stamp)
             self._kept[job_id] = kept
             self._kept.move_to_end(job_id)
             while len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
-        return JobOutput(view(rows, kept.context, style=named, citations=CITED), kept)
+        return kept
+
+    def _load(self, job_id: UUID) -> JobContext:
+        return load_context(self._database, self._ops, job_id, to_read=True, known=self._sections)
 
 
 class JobOutput:
@@ -103,6 +127,11 @@ class JobOutput:
     def documents(self) -> list[tuple[UUID, str]]:
         """(id, title) of the documents in order."""
         return [(member.document.id, member.document.title) for member in self.view.context.selection.members]
+
+    @property
+    def first_title(self) -> str:
+        """The title of the first document."""
+        return self.view.context.selection.members[0].document.title
 
     def number_of(self, document: UUID | None) -> int:
         """The place of a document in the job; None: the first. Raises NotFoundError."""
@@ -221,7 +250,8 @@ class JobOutput:
         return _outputs(folded, refs)
 
     def _entries(self, after: int, limit: int, search: str | None) -> list[dict[str, Json]]:
-        found, leaves = self._all_entries()
+        merged = self._all_entries()
+        found, leaves = merged.found, merged.leaves
         wanted = search.casefold() if search else None
         chosen = (
             (at, entry)
@@ -236,13 +266,14 @@ class JobOutput:
             _entry(entry)
             | {
                 "item": at,
+                "shards": [f"1-{merged.nodes[shard]}" for shard in _shards_of(entry)],
                 "citation_count": len(pairs),
                 "citations": [named(citation) for _ in pairs[:CITED] for citation in next(cited)],
             }
             for (at, entry), pairs in zip(page, places, strict=True)
         ]
 
-    def _all_entries(self) -> tuple[list[Json], Sequence[Sequence[int]]]:
+    def _all_entries(self) -> _Entries:
         kept = self._kept.entries.get(self.plan.position)
         if kept is None:
             values, leaves = shards(self.view, self.plan)
@@ -254,7 +285,9 @@ class JobOutput:
                 for shard, value in enumerate(values):
                     found += [entry | {"shard": shard} for entry in value["entries"]]
                 found.sort(key=lambda entry: (-entry["count"], entry["key"]))
-            kept = self._kept.entries[self.plan.position] = (found, leaves)
+            level = self.view.level(self.plan.position, 1)
+            nodes = sorted(self.view.rows.tasks.keys(level.id)) if level else []
+            kept = self._kept.entries[self.plan.position] = _Entries(found, leaves, nodes)
         return kept
 
 
@@ -262,6 +295,13 @@ def _words_of(entry: Json) -> str:
     if isinstance(entry, glossary.Entry):
         return "\n".join((entry.name, *entry.aliases)).casefold()
     return str(entry["key"]).casefold()
+
+
+def _shards_of(entry: Json) -> list[int]:
+    """Which shards an entry was gathered in: one, or more where names of several keys are one."""
+    if isinstance(entry, glossary.Entry):
+        return sorted({shard for shard, _, _ in entry.cites})
+    return [entry["shard"]]
 
 
 def _pairs(entry: Json, leaves: Sequence[Sequence[int]]) -> list[tuple[int, int]]:

@@ -132,7 +132,8 @@ def view_lines(
     rows: Repositories, found: Sequence[View], settings: Settings, stood: Sequence[Stood | None]
 ) -> list[dict[str, Json]]:
     """Views for a list: what they are, their refresh, and where they stand as far as that is known."""
-    schedules: dict[int, Schedule] = {item.view_id: item for item in rows.views.schedules()} if found else {}
+    ids = [view.id for view in found]
+    schedules: dict[int, Schedule] = {item.view_id: item for item in rows.views.schedules(ids)} if ids else {}
     return [_line(rows, view, settings, schedules.get(view.id), seen) for view, seen in zip(found, stood, strict=True)]
 
 

@@ -50,6 +50,8 @@ def two_revisions(rows: Repositories, document: Document, before: int | None, af
         )
     new = numbers[-1] if after is None else after
     old = max((number for number in numbers if number < new), default=None) if before is None else before
+    if old is None:
+        raise NotFoundError(f"Document {document.title!r} has no revision before {new}")
     for number in (old, new):
         if number not in found:
             kept = ", ".join(map(str, numbers))
@@ -91,11 +93,14 @@ def cut_alike(
     raise NotFoundError("No grain cut both revisions", hint="the same octavo ingest --limit N cuts both")
 
 
-def diff(rows: Repositories, document: Document, revisions: Sequence[Revision], chunking_id: int) -> dict[str, Json]:
+def diff(
+    rows: Repositories, document: Document, revisions: Sequence[Revision], chunking_id: int, *, most: int | None = None
+) -> dict[str, Json]:
     """`{document, from, to, counts, changes: [{what, chunk, chunks, section, start_line, was_line, before, after}]}`.
 
     In reading order of the later revision, then what was removed. `before` and `after` are texts about the first
-    difference. `what` is edited, moved, added or removed; a moved page is one change of several `chunks`.
+    difference. `what` is edited, moved, added or removed; a moved page is one change of several `chunks`. With `most`
+    no more changes than that are told, and `more` says how many are left out.
     """
     places = [rows.documents.pages(item.id, chunking_id) or [] for item in revisions]
     shared = {place.page_id for place in places[0]} & {place.page_id for place in places[1]}
@@ -105,17 +110,19 @@ def diff(rows: Repositories, document: Document, revisions: Sequence[Revision], 
     still = set(in_order(match, lambda at: new[at].weight))
     sections = [Sections(rows.documents.sections(item.id)) for item in revisions]
     counts = dict.fromkeys(("kept", "edited", "moved", "added", "removed"), 0)
-    changes: list[dict[str, Json]] = []
+    noted: list[tuple[str, _Item | None, _Item | None, Sections]] = []
     for at, item in enumerate(new):
         was = old[match[at]] if at in match else None
         what = _what(item, was, at in still)
         counts[what] += item.weight
         if what != "kept":
-            changes.append(_change(rows, what, item, was, sections[1]))
+            noted.append((what, item, was, sections[1]))
     for at in sorted(set(range(len(old))) - set(match.values())):
         counts["removed"] += old[at].weight
-        changes.append(_change(rows, "removed", None, old[at], sections[0]))
-    return {
+        noted.append(("removed", None, old[at], sections[0]))
+    changes = [_change(rows, *found) for found in noted[:most]]
+    more: dict[str, Json] = {} if most is None else {"more": len(noted) - len(changes)}
+    return more | {
         "document": document.title,
         "from": revisions[0].number,
         "to": revisions[1].number,

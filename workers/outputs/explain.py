@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -50,15 +51,26 @@ class _Made:
         return self.shown.digest() if self.shown else None
 
 
-def explain_chunk(database: Database, ops: Registry, text: str, *, job: UUID | None = None) -> dict[str, Json]:
+def explain_chunk(
+    database: Database,
+    ops: Registry,
+    text: str,
+    *,
+    job: UUID | None = None,
+    contexts: Callable[[UUID], JobContext] | None = None,
+    nodes: bool = True,
+) -> dict[str, Json]:
     """Why each map of a job over a chunk hit or missed, and the nodes above it (docs/outputs.md).
 
-    `text` is a chunk's id, or BOOK:ORDINAL; `job` the one that is explained (None: the latest). Raises NotFoundError.
+    `text` is a chunk's id, or BOOK:ORDINAL; `job` the one that is explained (None: the latest). `contexts` loads a job,
+    where the caller keeps them; without `nodes` nothing is told of those above: finding them looks at the whole job.
+    Raises NotFoundError.
     """
+    load = contexts or (lambda job_id: load_context(database, ops, job_id, to_read=True))
     with database.read() as rows:
         document, logical_id = _chunk(rows, text)
         jobs = _until(rows, rows.jobs.over(document.id, JOBS), job)
-    seen = [found for job in jobs if (found := _seen(database, ops, job, document, logical_id))]
+    seen = [found for each in jobs if (found := _seen(database, load, each, document, logical_id))]
     if not seen:
         raise NotFoundError(f"No job has worked on chunk {text}", hint="octavo run BOOK begins one")
     now = seen[0]
@@ -70,7 +82,7 @@ def explain_chunk(database: Database, ops: Registry, text: str, *, job: UUID | N
             "job": str(now.job.id),
             "pending": _pending(rows, document, now),
             "steps": [_explain(rows, plan, seen) for plan in maps],
-            "above": above(rows, now.context, now.ordinal),
+            "above": above(rows, now.context, now.ordinal) if nodes else [],
         }
 
 
@@ -113,9 +125,11 @@ def _numbered(rows: Repositories, text: str) -> tuple[Document, UUID]:
     raise NotFoundError(f"{document.title} has no chunk {number}")
 
 
-def _seen(database: Database, ops: Registry, job: Job, document: Document, logical_id: UUID) -> _Seen | None:
+def _seen(
+    database: Database, load: Callable[[UUID], JobContext], job: Job, document: Document, logical_id: UUID
+) -> _Seen | None:
     try:
-        context = load_context(database, ops, job.id, to_read=True)
+        context = load(job.id)
     except OctavoError:
         return None  # an op of an old job may be gone: it explains nothing then
     with database.read() as rows:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
 from functools import cached_property
 from uuid import UUID
 
 from db.database import Database
+from db.sections import StoredSections
 from db.values import Job, Step
 from pipeline.errors import NotFoundError
 from pipeline.ops.kinds import MergeOp
@@ -25,6 +27,13 @@ class JobContext:
         self.selection = selection
         self._by_level: dict[int, tuple[StepPlan, ...]] = {}
         self.mentions: dict[int, dict[int, bytes]] = {}  # of steps that show entities: what was chosen while planning
+
+    def anew(self, job: Job, ops: Registry) -> JobContext:
+        """The same job as it stands now, to be read: what its documents are has not changed."""
+        made = JobContext(job, tuple(step_plans(job, ops, to_read=True)), self.selection)
+        if "forest" in self.__dict__:
+            made.__dict__["forest"] = self.forest
+        return made
 
     @cached_property
     def chained(self) -> bool:
@@ -64,12 +73,22 @@ class JobContext:
         return self._by_level[position]
 
 
-def load_context(database: Database, ops: Registry, job_id: UUID, *, to_read: bool = False) -> JobContext:
-    """Load a job. Only `to_read` it, an op may have changed since. Raises NotFoundError for an unknown job."""
+def load_context(
+    database: Database,
+    ops: Registry,
+    job_id: UUID,
+    *,
+    to_read: bool = False,
+    known: MutableMapping[int, StoredSections] | None = None,
+) -> JobContext:
+    """Load a job. Only `to_read` it, an op may have changed since. Raises NotFoundError for an unknown job.
+
+    `known`: sections by revision, as `selection.load` takes them.
+    """
     with database.read() as rows:
         job = rows.jobs.get(job_id)
         if job is None:
             raise NotFoundError(f"There is no job {job_id}")
         ops.include(job.resolved.get("ops", ()))  # those of the run that began it, wherever it goes on
-        selection = load(rows, rows.jobs.documents(job_id), job.resolved["chunkings"])
+        selection = load(rows, rows.jobs.documents(job_id), job.resolved["chunkings"], known)
     return JobContext(job, tuple(step_plans(job, ops, to_read=to_read)), selection)

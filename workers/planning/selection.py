@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass
 from itertools import accumulate
 from uuid import UUID
@@ -88,24 +88,39 @@ class Selection:
         }
 
 
-def load(rows: Repositories, documents: list[tuple[UUID, int]], chunkings: dict[str, int]) -> Selection:
-    """The selection of a job from its documents, revisions and chunkings (by document id, as text)."""
+def load(
+    rows: Repositories,
+    documents: list[tuple[UUID, int]],
+    chunkings: dict[str, int],
+    known: MutableMapping[int, StoredSections] | None = None,
+) -> Selection:
+    """The selection of a job from its documents, revisions and chunkings (by document id, as text).
+
+    `known` holds sections by revision that were loaded before, and takes those that are: they never change.
+    """
+    cut = [(revision_id, chunkings[str(document_id)]) for document_id, revision_id in documents]
+    named = rows.documents.named([document_id for document_id, _ in documents])
+    pages = rows.documents.pages_of(cut)
+    revisions = [revision_id for revision_id, _ in cut]
+    hashes = rows.documents.text_hashes(revisions)
+    sections = {} if known is None else {at: found for at in revisions if (found := known.get(at)) is not None}
+    fresh = rows.documents.sections_of([at for at in dict.fromkeys(revisions) if at not in sections and at in hashes])
+    sections |= fresh
+    if known is not None:
+        known.update(fresh)
     members = []
-    for document_id, revision_id in documents:
-        document = rows.documents.get(document_id)
-        chunking_id = chunkings[str(document_id)]
-        places = rows.documents.pages(revision_id, chunking_id)
-        revision = rows.documents.revision(revision_id)
-        if document is None or revision is None or places is None:
+    for (document_id, revision_id), pair in zip(documents, cut, strict=True):
+        document = named.get(document_id)
+        if document is None or revision_id not in hashes or pair not in pages:
             raise NotFoundError(f"Document {document_id} of this job is gone", hint="ingest it again and run a new job")
         members.append(
             Member(
                 document=document,
                 revision_id=revision_id,
-                text_sha256=revision.text_sha256,
-                chunking_id=chunking_id,
-                sections=rows.documents.sections(revision_id),
-                places=tuple(places),
+                text_sha256=hashes[revision_id],
+                chunking_id=pair[1],
+                sections=sections[revision_id],
+                places=tuple(pages[pair]),
             )
         )
     return Selection(tuple(members))

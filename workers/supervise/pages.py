@@ -20,13 +20,20 @@ def installed() -> bool:
 
 
 def service(
-    state: Path, *, command: tuple[str, ...], port: int, env: Mapping[str, str], needs: tuple[str, ...]
+    state: Path,
+    *,
+    command: tuple[str, ...],
+    port: int,
+    env: Mapping[str, str],
+    needs: tuple[str, ...],
+    flower_url: str | None = None,
 ) -> Service:
     """The pages for this stack. The token is in `web.token` of the state folder; made when there is none."""
+    flower = {"OCTAVO_FLOWER_URL": flower_url} if flower_url else {}
     return Service(
         name=NAME,
         argv=(*command, "web", "--port", str(port)),
-        env={**env, "OCTAVO_WEB_TOKEN": kept_secret(state / TOKEN_FILE)},
+        env={**env, **flower, "OCTAVO_WEB_TOKEN": kept_secret(state / TOKEN_FILE)},
         health=HttpProbe(port=port),
         needs=needs,
         optional=True,

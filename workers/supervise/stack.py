@@ -136,7 +136,9 @@ def _web(options: Options, stack: Stack, env: Mapping[str, str], needs: tuple[st
         return ()
     check_port(options.web_port, "web")
     command = (*(options.command or octavo_command()),)
-    return (pages.service(stack.state, command=command, port=options.web_port, env=env, needs=needs),)
+    shown = options.with_flower and flower.installed()
+    at = f"http://127.0.0.1:{options.flower_port}/" if shown else None
+    return (pages.service(stack.state, command=command, port=options.web_port, env=env, needs=needs, flower_url=at),)
 
 
 def _worker(number: int, port: int, options: Options, env: Mapping[str, str], needs: tuple[str, ...]) -> Service:

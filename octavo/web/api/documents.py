@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from http import HTTPStatus
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -13,6 +14,7 @@ from db.listed import DocumentLine
 from octavo.web.access import Parts, Reader
 from octavo.web.api import shapes
 from octavo.web.api.paging import Count, Cursor, Limit, key_of, page_of
+from octavo.web.problems import ProblemError
 from octavo.web.state import Web
 from pipeline.errors import NotFoundError
 from pipeline.ops.values import Json
@@ -20,6 +22,7 @@ from workers.faces import books, chunks, views
 
 router = APIRouter(tags=["documents"])
 
+COMPARE_S = 10.0  # how long the API waits for two revisions to be compared
 Number = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="A revision; without it the current one.")]
 Search = Annotated[str | None, Query(max_length=200, description="A part of the title or URI.")]
 
@@ -85,6 +88,40 @@ def list_revisions(
         found = rows.lists.revisions(document, limit=limit + 1, before=key[0] if key else None)
         items = books.revision_rows(rows, found)
     return page_of(request, response, items, limit, "revision")
+
+
+@router.get("/documents/{document}/changes", operation_id="listChanges", response_model=shapes.Changes)
+def list_changes(
+    request: Request,
+    response: Response,
+    document: UUID,
+    web: Parts,
+    _: Reader,
+    revision: Annotated[int | None, Query(ge=1, le=2**31 - 1, description="The later one; else the last.")] = None,
+    before: Annotated[int | None, Query(ge=1, le=2**31 - 1, description="The earlier; else that before it.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> dict[str, Json]:
+    """What changed between two revisions, chunk by chunk, in reading order. The first look may take a while."""
+    key = key_of(request, cursor)
+    found = web.edits.of(document, before, revision, wait_s=COMPARE_S)[2]
+    if found is None:
+        raise ProblemError(
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            "being-compared",
+            "The revisions are being compared",
+            hint="ask again in a moment",
+            headers={"Retry-After": "2"},
+        )
+    items = change_rows(found, after=key[0] if key else -1, limit=limit + 1)
+    page = page_of(request, response, items, limit, "item")
+    return page | {"before": found["from"], "revision": found["to"], "counts": found["counts"], "more": found["more"]}
+
+
+def change_rows(found: dict[str, Json], *, after: int, limit: int) -> list[dict[str, Json]]:
+    """A part of the changes of a comparison, each with its `item` number."""
+    changes = found["changes"][after + 1 : after + 1 + limit]
+    return [row | {"item": at} for at, row in enumerate(changes, after + 1)]
 
 
 @router.get("/documents/{document}/sections", operation_id="listSections", response_model=shapes.Page[shapes.Section])

@@ -13,6 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 from db.listed import Event
+from db.repositories.notes import NOTE
 from octavo.web.access import Parts, Reader
 from octavo.web.problems import Problem
 from octavo.web.state import Web
@@ -30,7 +31,8 @@ RESET = b"event: reset\ndata: {}\n\n"
 DESCRIPTION = """Server-sent events, about one a second while something changes. The id of each counts up from 1.
 
 A client that comes back with `Last-Event-ID` gets what it missed; `reset` when that is no longer kept. `progress` and
-`end` hold a JSON object: where the job stands, and the runs of its map that changed. 204: the job has ended, and the
+`end` hold a JSON object: where the job stands, and the runs of its map that changed. `note` says what happened:
+`{"state", "says"}`. 204: the job has ended, and the
 client has seen all of it."""
 
 
@@ -69,21 +71,22 @@ def _begin(web: Web, job: UUID, said: str | None) -> list[bytes] | None:
     with web.runtime.database.read() as rows:
         ended = jobs.get_job(rows, job).state in JOB_ENDED
         last = rows.web.last_event(job)
+        stood = rows.web.last_event(job, notes=False)
         first = rows.web.first_event(job) or 0
         if said is None or last is None:
-            missed = [last] if last else []
+            missed = [stood] if stood else []
         elif seen is None or seen < first - 1 or seen > last.sequence:
-            return [RESET, *_told([last], ended)]
+            return [RESET, *_told([stood] if stood else [], ended)]
         else:
             missed = rows.web.events(job, after=seen, limit=REPLAY_MOST)
-    if ended and not missed and last is not None:
+    if ended and not missed and stood is not None and stood.kind == "end":
         return None
     return _told(missed, ended)
 
 
 def _told(found: list[Event], ended: bool) -> list[bytes]:
     """Events as they go over the wire. A job may go on after an end, when its holes are retried: that was none then."""
-    last = len(found) - 1
+    last = max((at for at, event in enumerate(found) if event.kind != NOTE), default=-1)
     return [
         as_bytes(event if event.kind != "end" or (ended and at == last) else replace(event, kind="progress"))
         for at, event in enumerate(found)

@@ -162,6 +162,18 @@ def list_job_documents(
     return page_of(request, response, items, limit, "ordinal")
 
 
+@router.get("/jobs/{job}/history", operation_id="listHistory", response_model=shapes.Page[shapes.Happened])
+def list_history(
+    request: Request, response: Response, job: UUID, web: Parts, _: Reader, limit: Limit = 50, cursor: Cursor = None
+) -> dict[str, Json]:
+    """What happened to a job, the latest first: states, decisions of people, processes that died. 200 are kept."""
+    key = key_of(request, cursor)
+    with web.runtime.database.read() as rows:
+        jobs.get_job(rows, job)
+        items = jobs.happened(rows, job, limit=limit + 1, before=key[0] if key else None)
+    return page_of(request, response, items, limit, "sequence")
+
+
 @router.get("/jobs/{job}/tasks", operation_id="listTasks", response_model=shapes.Page[shapes.Task])
 def list_tasks(
     request: Request,

@@ -21,6 +21,7 @@ from pipeline import spec as specs
 from pipeline.ops.values import Json
 from workers.clock import now_ms
 from workers.faces import tokens
+from workers.faces.queues import queue_rows
 
 router = APIRouter()
 
@@ -114,8 +115,24 @@ def list_workers(request: Request, response: Response, web: Parts, _: Reader) ->
 def worker_rows(web: Web) -> list[dict[str, Json]]:
     """The worker processes that said something of late."""
     with web.runtime.database.read() as rows:
-        found = rows.dispatches.processes(since_ms=now_ms() - web.lease_ms)[: shapes.MOST]
+        found = rows.dispatches.processes(since_ms=now_ms() - web.lease_ms, limit=shapes.MOST)
     return [{name: getattr(item, name) for name in shapes.Worker.model_fields} for item in found]
+
+
+@router.get("/queues", operation_id="listQueues", response_model=shapes.Page[shapes.Queue], tags=["workers"])
+def list_queues(request: Request, response: Response, web: Parts, _: Reader) -> dict[str, Json]:
+    """The queues on which tasks wait for workers, by name. None in the embedded mode."""
+    items = queue_rows_of(web)
+    return page_of(request, response, items, len(items))
+
+
+def queue_rows_of(web: Web) -> list[dict[str, Json]]:
+    """The queues, with who serves them and what waits on them."""
+    if not web.distributed:
+        return []
+    with web.runtime.database.read() as rows:
+        alive = rows.dispatches.processes(since_ms=now_ms() - web.lease_ms, limit=shapes.MOST)
+        return queue_rows(rows, web.runtime.settings, alive)
 
 
 @router.get("/tokens", operation_id="listTokens", response_model=shapes.Page[shapes.Token], tags=["tokens"])

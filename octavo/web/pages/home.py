@@ -34,7 +34,7 @@ def home(request: Request, web: Parts, _: Sees) -> Response:
             "counts": rows.lists.jobs_by_state(),
             "document_count": rows.lists.count_documents(),
             "groups": holes.groups(rows, states=("running", "paused", "holes", "failed"))[:5],
-            "usage": [item for item in rows.lists.usage(limit=20) if item.day == today],
+            "usage": rows.lists.usage(limit=200, since=today),
             "operations": rows.web.operations(limit=5, states=("waiting", "running")),
         }
     views = view_rows(web, limit=VIEWS)

@@ -27,6 +27,7 @@ router = APIRouter()
 
 PAGE = 50
 BINS = 100
+HAPPENED = 20  # the latest of what happened to a job
 Step = Annotated[str | None, Query(max_length=200)]
 
 
@@ -64,8 +65,11 @@ def job(request: Request, job_id: UUID, web: Parts, _: Sees, step: Step = None) 
         found = jobs.get_job(rows, job_id)
         row = job_row(web, rows, job_id)
         groups = holes.groups(rows, job_ids=[job_id])
+        happened = jobs.happened(rows, job_id, limit=HAPPENED + 1)
         values = {
             "job": row,
+            "happened": happened[:HAPPENED],
+            "more_happened": len(happened) > HAPPENED,
             "ops": jobs.ops_of(row, found),
             "map": _map(rows, job_id, step),
             "spark": _spark(jobs.over_time(rows, job_id)),
@@ -229,11 +233,9 @@ def one_step(request: Request, job_id: UUID, position: Id, web: Parts, _: Sees) 
             "latency": _percentiles([item[0] for item in sample]),
             "tokens": _percentiles(sorted(item[1] for item in sample)),
             "costs": _percentiles(sorted(item[2] for item in sample)),
-            "saved": rows.task_lists.saved(ids) if ids else (0, 0, 0),
-            "wasted": rows.task_lists.wasted(ids) if ids else (0, 0, 0),
             "groups": [group for group in holes.groups(rows, job_ids=[job_id]) if group["step"] == nodes[0]["step"]],
         }
-    return render(request, "step.html", values)
+    return render(request, "step.html", values | {"sums": web.costs.of_steps(ids)})
 
 
 def _percentiles(values: list[int]) -> dict[str, int] | None:

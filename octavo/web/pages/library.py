@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from octavo.web.access import Parts
 from octavo.web.api import uploads
-from octavo.web.api.documents import document_row, document_rows, opened
+from octavo.web.api.documents import change_rows, document_row, document_rows, opened
 from octavo.web.api.jobs import operation, rows_of
 from octavo.web.api.paging import goes_on, key_of
 from octavo.web.pages.asked import Acts, Sees
@@ -127,6 +127,28 @@ def document(
         "pipelines": builtin_names(),
     }
     return render(request, "document.html", values)
+
+
+@router.get("/documents/{document_id}/changes")
+def changes(
+    request: Request,
+    document_id: UUID,
+    web: Parts,
+    _: Sees,
+    revision: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+    before: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+    cursor: Annotated[str | None, Query(max_length=1024)] = None,
+) -> Response:
+    """What changed between two revisions, chunk by chunk."""
+    key = key_of(request, cursor)
+    with web.runtime.database.read() as rows:
+        document = books.get_document(rows, document_id)
+    old, new, found = web.edits.of(document_id, before, revision)
+    items = change_rows(found, after=key[0] if key else -1, limit=PAGE + 1) if found else []
+    onward = goes_on(request, items, PAGE, "item")
+    values = {"document": document, "before": old, "revision": new, "found": found, "items": items[:PAGE]}
+    asked = {"revision": revision, "before": before}
+    return render(request, "changes.html", values | {"onward": onward, "asked": asked, "cursor": cursor})
 
 
 @router.post("/documents/{document_id}/start")

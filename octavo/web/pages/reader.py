@@ -24,6 +24,7 @@ from workers.faces.results import JobOutput
 router = APIRouter()
 
 ITEMS = 40
+CHOICE = 200  # documents of a job to choose from
 Lines = Annotated[str | None, Query(pattern=r"^\d{1,9}-\d{1,9}$", description="The lines that are marked.")]
 At = Annotated[str | None, Query(pattern=r"^\d{1,18}-\d{1,18}$", description="The characters that are marked.")]
 LineNumber = Annotated[int | None, Query(ge=1, le=2**31)]
@@ -94,7 +95,8 @@ def read_job(
         "base": base,
         "output": pane,
         "job": output.view.context.job,
-        "documents": output.documents[:200],
+        "documents": output.documents[:CHOICE],
+        "document_count": len(output.documents),
         "number": number,
     }
     return render(request, "reader.html", values)

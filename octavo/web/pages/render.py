@@ -89,6 +89,13 @@ def _environment() -> Environment:
     return made
 
 
+def compile_templates() -> None:
+    """Have all templates ready."""
+    made = _environment()
+    for name in made.list_templates():
+        made.get_template(name)
+
+
 def book(text: object) -> Markup:
     """Text of a book or a model, isolated from the direction of the text around it."""
     return Markup("<bdi>{}</bdi>").format(shown(text))

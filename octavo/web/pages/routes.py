@@ -13,6 +13,7 @@ from octavo.web.pages import (
     home,
     jobs,
     library,
+    merges,
     reader,
     reference,
     repair,
@@ -24,8 +25,11 @@ from octavo.web.pages import (
 from octavo.web.pages.render import error_page, statics
 from octavo.web.problems import of_status
 
+PARTS = (
+    enter, home, library, entities, reader, jobs, tasks, tree, merges, repair, views, evidence, settings, reference,
+)  # fmt: skip
 router = APIRouter()
-for part in (enter, home, library, entities, reader, jobs, tasks, tree, repair, views, evidence, settings, reference):
+for part in PARTS:
     router.include_router(part.router)
 
 

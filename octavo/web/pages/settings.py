@@ -14,7 +14,7 @@ from octavo.web.access import Parts, caller_of
 from octavo.web.api.jobs import rows_of
 from octavo.web.api.paging import goes_on, key_of
 from octavo.web.api.shapes import ScopeWord
-from octavo.web.api.system import usage_rows, worker_rows
+from octavo.web.api.system import queue_rows_of, usage_rows, worker_rows
 from octavo.web.pages.asked import Rules, Sees
 from octavo.web.pages.render import render
 from octavo.web.state import Web
@@ -43,6 +43,7 @@ def workers(request: Request, web: Parts, _: Sees) -> Response:
         active = rows_of(web, rows, rows.lists.jobs(limit=50, states=("running",)))
     here = [(job, web.hands.pid(UUID(job["id"]))) for job in active]
     values = {"workers": worker_rows(web), "distributed": web.distributed, "active": here}
+    values |= {"queues": queue_rows_of(web), "flower": settings.flower_url}
     return render(request, "workers.html", values | {"limits": settings.limits, "models": settings.models})
 
 

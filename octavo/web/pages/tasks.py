@@ -23,6 +23,7 @@ from pipeline.errors import OctavoError
 from pipeline.ops.values import Json
 from workers.faces import jobs
 from workers.outputs.explain import explain_chunk
+from workers.planning.context import JobContext
 
 router = APIRouter()
 PARTS = 50
@@ -95,12 +96,24 @@ def _output(value: Json) -> str | None:
     return text if len(text) <= SHOWN_OUTPUT else text[:SHOWN_OUTPUT] + "\n…"
 
 
+def _context(web: Web, job_id: UUID) -> JobContext:
+    with web.runtime.database.read() as rows:
+        return web.outputs.context(rows, job_id)
+
+
 def _why(web: Web, row: dict[str, Json]) -> dict[str, Json]:
     """Field by field, why the key of the chunk was new or known."""
     if row["place"] is None:
         return {"steps": [], "says": "This is a node of a reduce: its key is made of its children's outputs."}
     try:
-        found = explain_chunk(web.runtime.database, web.runtime.ops, row["place"]["chunk"], job=UUID(row["job"]))
+        found = explain_chunk(
+            web.runtime.database,
+            web.runtime.ops,
+            row["place"]["chunk"],
+            job=UUID(row["job"]),
+            contexts=lambda job_id: _context(web, job_id),
+            nodes=False,
+        )
     except OctavoError as error:
         return {"steps": [], "says": error.message}
     mine = [step for step in found["steps"] if step["step"] == row["step"]]

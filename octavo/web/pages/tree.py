@@ -43,4 +43,4 @@ def fold(
     onward = goes_on(request, items, PAGE, "item")
     values = {"job": output.view.context.job, "step": plan.name, "node": found, "items": items[:PAGE], "onward": onward}
     values |= {"sentences": sentences, "above": above, "named": step, "task": task}
-    return render(request, "fold.html", values | {"title": output.documents[0][1]})
+    return render(request, "fold.html", values | {"title": output.first_title})

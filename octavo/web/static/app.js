@@ -156,6 +156,7 @@
     };
     events.addEventListener("progress", tell);
     events.addEventListener("end", tell);
+    events.addEventListener("note", () => again(["happened"]));
     events.addEventListener("reset", () => map && map.load().then((fits) => fits || draw()));
   }
   function steps(levels) {

@@ -14,7 +14,7 @@ def by_pipeline(site: Site) -> dict[str, Any]:
     today = datetime.now(UTC).date()
     with site.lab.database.read() as rows:
         found = rows.lists.usage(limit=10)
-    site.web.costs._kept.clear()
+    site.web.costs.forget()
     assert site.web.costs.of(found[-1].day, found[0].day, wait_s=30) is not None
     assert {item.day for item in found} <= {today}
     return {item["pipeline"]: item for item in site.walk("/v1/usage", limit=1)}

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi.routing import APIRoute
 from sqlalchemy import event
 from sqlalchemy.engine.cursor import CursorFetchStrategy
 from starlette.testclient import TestClient
 
 from benchmarks.faces.library import Library, build
 from benchmarks.faces.pages import pages_of
-from octavo.web.app import create_app
+from octavo.web.app import create_app, described
+from octavo.web.pages import routes as pages
 from octavo.web.state import make_web
 from tests.integration.web.conftest import ADDRESS, PORT
 from workers.faces.tokens import make_token
@@ -28,6 +30,11 @@ ALLOWED = 60  # rows by which a page of a larger library may be longer: lists th
 SAMPLED = {"step": 1_000, "fold step": 1_000}
 
 
+# What is no page of the library, a stream, or asks nothing of the database.
+BESIDE = {"/static/{stamp}/{name}", "/health", "/jobs/{job_id}/cell/{step}", "/jobs/{job_id}/at"}
+BESIDE |= {"/v1/jobs/{job}/events", "/v1/uploads/{upload}"}
+
+
 @dataclass
 class Cost:
     """What a page took."""
@@ -35,6 +42,15 @@ class Cost:
     queries: int = 0
     rows: int = 0
     size: int = 0
+    route: str = ""
+
+
+def every_page() -> set[str]:
+    """The addresses of all pages and of all that the API gives to be read."""
+    found = {path for path, methods in described()["paths"].items() if "get" in methods}
+    for part in pages.PARTS:
+        found |= {item.path for item in part.router.routes if isinstance(item, APIRoute) and "GET" in item.methods}
+    return found - BESIDE
 
 
 @contextmanager
@@ -67,7 +83,14 @@ def costs(library: Library, monkeypatch: pytest.MonkeyPatch) -> dict[str, Cost]:
     """What every page costs, once what is kept between requests is there."""
     web = make_web(library.runtime, port=PORT)
     web.hands.close()
-    client = TestClient(create_app(web), base_url=ADDRESS, follow_redirects=False)
+    app, routes = create_app(web), []
+
+    async def noting(scope: Any, receive: Any, send: Any) -> None:
+        await app(scope, receive, send)
+        if "route" in scope:
+            routes.append(scope["route"].path)
+
+    client = TestClient(noting, base_url=ADDRESS, follow_redirects=False)
     client.headers["Authorization"] = f"Bearer {make_token(library.runtime.database, name='x', scope='admin')[1]}"
     found = {}
     for name, path in pages_of(library).items():
@@ -77,6 +100,7 @@ def costs(library: Library, monkeypatch: pytest.MonkeyPatch) -> dict[str, Cost]:
             answer = client.get(path)
         assert answer.status_code == 200, (name, answer.text[:500])
         cost.size = len(answer.content)
+        cost.route = routes[-1]
         found[name] = cost
     web.close()
     return found
@@ -91,6 +115,13 @@ def check(found: dict[str, Cost]) -> None:
     assert over == {}
 
 
+def check_that_none_is_left_out(found: dict[str, Cost]) -> None:
+    """Every page of the site and every list of the API is among them."""
+    routes = {cost.route for cost in found.values()}
+    missing = {path for path in every_page() if not any(path.endswith(route) for route in routes if route != "/")}
+    assert missing - {"/"} == set()
+
+
 def test_a_page_of_a_larger_library_asks_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Four times the chunks and documents: as many queries, and as many rows but for lists that were not full yet."""
     made = []
@@ -102,6 +133,7 @@ def test_a_page_of_a_larger_library_asks_no_more(tmp_path: Path, monkeypatch: py
     small, large = made
     check(small)
     check(large)
+    check_that_none_is_left_out(large)
     grown = {
         name: (small[name], large[name])
         for name in small

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from octavo.web.api.shapes.base import BIGGEST, MOST, Given, JobWord, Page, ScopeWord, TaskWord
 from octavo.web.api.shapes.documents import (
+    Change,
+    Changes,
     Chunk,
     ChunkPlace,
     Document,
@@ -26,6 +28,8 @@ from octavo.web.api.shapes.evidence import (
     FoldRoot,
     Hit,
     Hits,
+    MergeDetail,
+    MergeNode,
     Question,
     Source,
     Trace,
@@ -33,6 +37,7 @@ from octavo.web.api.shapes.evidence import (
 )
 from octavo.web.api.shapes.jobs import (
     ChunkMap,
+    Happened,
     HoleGroup,
     Job,
     JobDetail,
@@ -45,7 +50,7 @@ from octavo.web.api.shapes.jobs import (
     StartJob,
     Step,
 )
-from octavo.web.api.shapes.system import MakeToken, NewToken, Operation, Token, Usage, Worker
+from octavo.web.api.shapes.system import MakeToken, NewToken, Operation, Queue, Token, Usage, Worker
 from octavo.web.api.shapes.tasks import Attempt, ChunkTask, Place, Task, TaskDetail
 from octavo.web.api.shapes.views import VIEW_NAME, Dismiss, NewView, View, ViewDocument, ViewStanding
 
@@ -56,6 +61,8 @@ __all__ = [
     "Ask",
     "Attempt",
     "Bundle",
+    "Change",
+    "Changes",
     "Chunk",
     "ChunkMap",
     "ChunkPlace",
@@ -69,6 +76,7 @@ __all__ = [
     "FoldNode",
     "FoldRoot",
     "Given",
+    "Happened",
     "Hit",
     "Hits",
     "HoleGroup",
@@ -79,6 +87,8 @@ __all__ = [
     "LatestJob",
     "Line",
     "MakeToken",
+    "MergeDetail",
+    "MergeNode",
     "NewToken",
     "NewUpload",
     "NewView",
@@ -89,6 +99,7 @@ __all__ = [
     "Place",
     "Priority",
     "Question",
+    "Queue",
     "Repair",
     "Revision",
     "ScopeWord",

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from octavo.web.api.shapes.base import BIGGEST, Given, JobWord
+from octavo.web.api.shapes.base import BIGGEST, Given, JobWord, Page
 
 Freshness = Literal["fresh", "dismissed", "stale", "missing", "withdrawn", "new"]
 
@@ -60,6 +60,30 @@ class Revision(BaseModel):
     text_sha256: str
     warnings: list[Any]
     changes: dict[str, int] = Field(description="Chunks kept, edited, moved, added, removed, by the finest grain.")
+
+
+class Change(BaseModel):
+    """A chunk that two revisions do not have alike, or a page of several that moved."""
+
+    item: int
+    what: Literal["edited", "moved", "added", "removed"]
+    chunk: UUID | None
+    ordinal: int
+    chunks: int
+    section: str
+    start_line: int | None = Field(description="In the later revision.")
+    was_line: int | None = Field(description="In the earlier one.")
+    before: str | None = Field(description="The text about the first difference.")
+    after: str | None
+
+
+class Changes(Page[Change]):
+    """What changed between two revisions."""
+
+    before: int
+    revision: int
+    counts: dict[str, int] = Field(description="Chunks kept, edited, moved, added, removed.")
+    more: int = Field(description="Changes beyond the 2,000 that are told.")
 
 
 class Section(BaseModel):

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from octavo.web.api.shapes.base import BIGGEST, Given, Page
+from octavo.web.api.shapes.base import BIGGEST, Given, Page, TaskWord
 
 
 class Hit(BaseModel):
@@ -78,6 +78,7 @@ class Entity(BaseModel):
     kind: str
     count: int
     aliases: list[str]
+    shards: list[str] = Field(description="The nodes of the merge in which it was gathered.")
     citation_count: int
     citations: list[dict[str, Any]]
 
@@ -144,3 +145,50 @@ class FoldNode(Page[FoldChild]):
     parent: str | None
     child_count: int
     output: Any
+
+
+class MergeNode(BaseModel):
+    """A node of a merge, with a few words about what is in it."""
+
+    item: int
+    node: str
+    kind: Literal["chunk", "shard", "judgement", "question"]
+    state: TaskWord
+    task: int
+    says: str
+
+
+class MergeChild(BaseModel):
+    """What went into a node of a merge: a shard, or what a chunk gave to it."""
+
+    item: int
+    node: str
+    says: str
+
+
+class MergeEntry(BaseModel):
+    """An entry of a shard, as it stands before the judgement."""
+
+    name: str
+    kind: str
+    count: int
+
+
+class MergeDetail(Page[MergeChild]):
+    """A node of a merge, and a page of what it was made of."""
+
+    step: str
+    node: str
+    level: int
+    kind: Literal["chunk", "shard", "judgement", "question"]
+    state: TaskWord
+    hit: bool
+    task: int
+    above: list[str] = Field(description="The nodes that it went into.")
+    output: Any = Field(description="What it gave; None where it is long, or told as `entries`.")
+    output_bytes: int | None
+    entries: list[MergeEntry] = Field(description="Of a shard: its 50 most mentioned entries.")
+    entry_count: int | None
+    about: Any = Field(description="Of a question: what it is about.")
+    text: str | None = Field(description="Of a question: the text that was judged.")
+    child_count: int

@@ -81,6 +81,15 @@ class JobDocument(BaseModel):
     revision: int | None
 
 
+class Happened(BaseModel):
+    """Something that happened to a job."""
+
+    sequence: int
+    at_ms: int
+    state: str | None = Field(description="The state that it came to, if that is what happened.")
+    says: str | None
+
+
 class HoleGroup(BaseModel):
     """Holes of one step that failed with the same code."""
 

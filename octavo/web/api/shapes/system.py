@@ -59,6 +59,16 @@ class NewToken(Token):
     secret: str
 
 
+class Queue(BaseModel):
+    """A queue of tasks. `waiting` are ready or rung for, `running` are held, of jobs that run."""
+
+    queue: str
+    workers: int
+    slots: int = Field(description="Of the workers that serve it; one may serve several.")
+    waiting: int
+    running: int
+
+
 class Worker(BaseModel):
     """A worker process."""
 
