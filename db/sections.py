@@ -6,9 +6,11 @@ A novel has thousands, and a run that finds everything in the memo looks at none
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, overload
 
 from pipeline.read.reading import Section, SectionKind
+from pipeline.read.tree import own_runs
 
 
 class StoredSections(Sequence[Section]):
@@ -58,6 +60,12 @@ class StoredSections(Sequence[Section]):
     def starts(self) -> Sequence[int]:
         """The character at which each section starts."""
         return self._starts
+
+    @cached_property
+    def runs(self) -> tuple[list[int], list[int]]:
+        """Where the text begins that is a section's own and of none below it, and the ordinals of those sections."""
+        found = own_runs(self.starts, self.ends)
+        return [start for start, _ in found], [ordinal for _, ordinal in found]
 
     @property
     def ends(self) -> Sequence[int]:

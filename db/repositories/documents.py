@@ -352,6 +352,15 @@ class DocumentRepository:
         found = self._connection.execute(query).scalar_one_or_none()
         return None if found is None else self.pages(found, chunking_id)
 
+    def chunk_counts(self, revision_ids: Sequence[int]) -> dict[tuple[int, int], int]:
+        """How many chunks each grain cut revisions into, by revision and chunking."""
+        found: dict[tuple[int, int], int] = {}
+        for part in batches(revision_ids):
+            query = select(RevisionPagesRow.revision_id, RevisionPagesRow.chunking_id, RevisionPagesRow.chunk_count)
+            rows = self._connection.execute(query.where(RevisionPagesRow.revision_id.in_(part)))
+            found.update(((row[0], row[1]), row[2]) for row in rows)
+        return found
+
     def chunkings(self, revision_id: int) -> list[tuple[int, int, int, dict[str, object]]]:
         """(chunking id, chunks, tokens, report) of every grain that cut the revision."""
         query = select(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import socket
+import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 token_app = typer.Typer(help="Tokens for the API and the pages.", no_args_is_help=True, rich_markup_mode=None)
 
+SWITCH_S = 0.0005
 STOP_S = 5  # for answers in flight when it ends; viewers are let go at once
 
 
@@ -118,6 +120,9 @@ def _serve(made: Web, listener: socket.socket) -> None:
 
     from octavo.web.app import create_app
 
+    # A page asks the database a hundred times, and each time waits for its turn among the threads of this process: for
+    # 5 ms by the interpreter's own setting, where one of them computes.
+    sys.setswitchinterval(SWITCH_S)
     config = uvicorn.Config(
         create_app(made),
         log_config=None,

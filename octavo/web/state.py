@@ -20,6 +20,7 @@ from workers.faces.edits import Edits
 from workers.faces.hands import Hands
 from workers.faces.hub import Hub
 from workers.faces.results import Outputs
+from workers.faces.sections import KeptSections
 from workers.faces.tokens import SCOPES, Caller
 from workers.faces.views import Standings
 from workers.runtime import Runtime
@@ -65,6 +66,7 @@ class Web:
     hosts: frozenset[str]
     cookie: str
     secure: bool = False  # is it reached by https?
+    sections: KeptSections
     shapes: Shapes = field(default_factory=Shapes)
     codes: Codes = field(default_factory=Codes)
     rate: RateLimit = field(default_factory=RateLimit)
@@ -106,11 +108,13 @@ def make_web(
     database = runtime.database  # before all else: it makes the state folder
     hands = Hands(runtime, overrides or {})
     secret = kept_secret(runtime.settings.state / SECRET_FILE)
+    sections = KeptSections()
     return Web(
         runtime=runtime,
         hands=hands,
         hub=Hub(runtime, hands),
-        outputs=Outputs(database, runtime.ops),
+        outputs=Outputs(database, runtime.ops, sections),
+        sections=sections,
         standings=Standings(runtime),
         costs=Costs(database),
         edits=Edits(database),

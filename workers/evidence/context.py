@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
@@ -117,8 +117,10 @@ def _in_order(rows: Repositories, documents: Sequence[UUID]) -> list[Hit]:
 class Placer:
     """Finds title, section and lines of indexed chunks."""
 
-    def __init__(self, rows: Repositories) -> None:
+    def __init__(self, rows: Repositories, known: MutableMapping[int, StoredSections] | None = None) -> None:
+        """`known`: sections by revision that were loaded before; those that are come into it."""
         self._rows = rows
+        self._known: MutableMapping[int, StoredSections] = {} if known is None else known
         self._layouts: dict[int, tuple[Document, int, dict[int, PagePlace], StoredSections]] = {}
 
     def ranked(self, terms: Sequence[str], hits: Sequence[Hit]) -> Ranked:
@@ -168,7 +170,7 @@ class Placer:
             document = self._rows.documents.get(document_id)
             places = self._rows.documents.pages(revision_id, chunking_id)
             if document is not None and places is not None:
-                sections = self._rows.documents.sections(revision_id)
+                sections = _loaded(self._rows, revision_id, self._known)
                 self._layouts[chunking_id] = (document, revision_id, {p.page_id: p for p in places}, sections)
 
 
@@ -247,16 +249,18 @@ def _chosen(source: Source, origin: dict[str, Json]) -> dict[str, Json]:
     }
 
 
-def replay(database: Database, text: str) -> Bundle:
+def replay(database: Database, text: str, known: MutableMapping[int, StoredSections] | None = None) -> Bundle:
     """What the model saw, from its trace: the texts by their hashes, the sections of the revision as it was.
 
+    `known` as for `Placer`.
     Raises NotFoundError for an unknown trace, TraceLostError when what it names was collected.
     """
     with database.read() as rows:
         trace_id, body = _trace(rows, text)
         chosen = body["chosen"]
         texts = rows.contents.texts([bytes.fromhex(item["content"]) for item in chosen])
-        layouts = {item["revision"]: _sections(rows, item["revision"]) for item in chosen}
+        kept: MutableMapping[int, StoredSections] = {} if known is None else known
+        layouts = {item["revision"]: _sections(rows, item["revision"], kept) for item in chosen}
         sources = [_again(item, texts, layouts[item["revision"]]) for item in chosen]
     evidence = render(sources)
     if canonical.sha256(evidence.encode()).hex() != body["evidence_sha256"]:
@@ -266,10 +270,17 @@ def replay(database: Database, text: str) -> Bundle:
     )
 
 
-def _sections(rows: Repositories, revision_id: int) -> StoredSections:
+def _loaded(rows: Repositories, revision_id: int, known: MutableMapping[int, StoredSections]) -> StoredSections:
+    found = known.get(revision_id)
+    if found is None:
+        found = known[revision_id] = rows.documents.sections(revision_id)
+    return found
+
+
+def _sections(rows: Repositories, revision_id: int, known: MutableMapping[int, StoredSections]) -> StoredSections:
     if rows.documents.revision(revision_id) is None:
         raise TraceLostError("A revision that this trace names was collected", hint="octavo context asks anew")
-    return rows.documents.sections(revision_id)
+    return _loaded(rows, revision_id, known)
 
 
 def _again(item: dict[str, Json], texts: dict[bytes, str], sections: StoredSections) -> Source:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from typing import Any
 from uuid import UUID
 
 from db.database import Repositories
+from db.sections import StoredSections
 from pipeline.errors import NotFoundError, UsageError
 from pipeline.ops.values import Json
 from workers.evidence import answers
@@ -40,11 +41,12 @@ def hits(
     section: str | None,
     limit: int,
     cursor: str | None,
+    sections: MutableMapping[int, StoredSections] | None = None,
 ) -> dict[str, Json]:
     """Chunks that have the words, best first: `{terms, hits, cursor}`. Raises UsageError, NotFoundError."""
     known(rows, documents)
     found = Searcher(rows, scope_of(rows, documents, section)).search(query, limit=limit, cursor=cursor)
-    sources = Placer(rows).ranked(found.terms, found.hits).sources
+    sources = Placer(rows, sections).ranked(found.terms, found.hits).sources
     return {
         "terms": list(found.terms),
         "hits": [

@@ -9,10 +9,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TypeVar
 from uuid import UUID
-from weakref import WeakValueDictionary
 
 from db.database import Database, Repositories
-from db.sections import StoredSections
 from pipeline import canonical
 from pipeline.errors import NotFoundError
 from pipeline.ops.registry import Registry
@@ -21,6 +19,7 @@ from pipeline.read.reading import Section
 from pipeline.reduce import glossary
 from pipeline.reduce.foldtree import Ref
 from workers.batched import batched
+from workers.faces.sections import KeptSections
 from workers.outputs.cite import Citation, Citer
 from workers.outputs.conflicts import contradictions
 from workers.outputs.folds import Folded, below, joined, open_fold
@@ -61,6 +60,7 @@ class _Opened:
 
     context: JobContext
     stamp: tuple[Json, ...]
+    documents: list[tuple[UUID, str]] | None = None
     folds: dict[int, Folded] = field(default_factory=dict)
     unfinished: set[int] = field(default_factory=set)  # positions of folds that are replayed
     conflicts: dict[int, dict[str, Json]] = field(default_factory=dict)
@@ -70,12 +70,11 @@ class _Opened:
 class Outputs:
     """Opens the outputs of jobs; keeps the latest few. Safe to call from many threads."""
 
-    def __init__(self, database: Database, ops: Registry) -> None:
+    def __init__(self, database: Database, ops: Registry, sections: KeptSections) -> None:
         self._database = database
         self._ops = ops
         self._kept: OrderedDict[UUID, _Opened] = OrderedDict()
-        # Of all contexts that are alive: jobs over one book share its sections.
-        self._sections: WeakValueDictionary[int, StoredSections] = WeakValueDictionary()
+        self._sections = sections  # jobs over one book share them
         self._turn = threading.Lock()
 
     def open(self, rows: Repositories, job_id: UUID) -> JobOutput:
@@ -126,7 +125,10 @@ class JobOutput:
     @property
     def documents(self) -> list[tuple[UUID, str]]:
         """(id, title) of the documents in order."""
-        return [(member.document.id, member.document.title) for member in self.view.context.selection.members]
+        if self._kept.documents is None:
+            members = self.view.context.selection.members
+            self._kept.documents = [(member.document.id, member.document.title) for member in members]
+        return self._kept.documents
 
     @property
     def first_title(self) -> str:
@@ -234,9 +236,9 @@ class JobOutput:
     ) -> list[tuple[Section, Ref]]:
         """The first sections that have an output, with it."""
         numbers = self.view.context.forest.number
-        there = [
+        there = (
             (section, numbers[number, section.ordinal]) for section in sections if (number, section.ordinal) in numbers
-        ]
+        )
         found: list[tuple[Section, Ref]] = []
         for batch in batched(there, limit):
             refs = folded.of_sections([place for _, place in batch])

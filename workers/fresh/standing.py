@@ -104,7 +104,8 @@ def _documents(runtime: Runtime, view: View, wanted: _Wanted) -> list[dict[str, 
         holes, lost = _lacks(rows, view, was)
         common = step_causes(was.job.resolved["steps"], wanted.steps) if was and wanted.steps else []
         common = sorted({*common, *more}, key=list(Why).index)
-        found = [_document(rows, document, was, standing.get(document.uri), common) for document in selected]
+        chunks = rows.documents.chunk_counts(list(was.revisions.values())) if was else {}
+        found = [_document(rows, document, was, standing.get(document.uri), common, chunks) for document in selected]
     present = {item.uri for item in sources.files}
     for row, document in zip(found, selected, strict=True):
         _look_at_source(runtime, row, document, wanted, there=document.uri in present or bool(sources.troubles))
@@ -165,9 +166,14 @@ def _row(title: str, uri: str) -> dict[str, Json]:
 
 
 def _document(
-    rows: Repositories, document: Document, was: Served | None, standing: Standing | None, common: Sequence[Why]
+    rows: Repositories,
+    document: Document,
+    was: Served | None,
+    standing: Standing | None,
+    common: Sequence[Why],
+    chunks: Mapping[tuple[int, int], int],
 ) -> dict[str, Json]:
-    """A document as the database knows it."""
+    """A document as the database knows it; `chunks` by revision and chunking."""
     row = _row(document.title, document.uri)
     current = document.current
     if current is None:
@@ -177,7 +183,6 @@ def _document(
         return row
     revision_id, chunking_id = was.revisions[document.id], was.chunking(document.id)
     old = current if revision_id == current.id else rows.documents.revision(revision_id)
-    counts = {item[0]: item[1] for item in rows.documents.chunkings(revision_id)}
     now = standing.chunking_id if standing else None
     item = Ingested(
         document=document, revision=current, chunking_id=now or chunking_id, outcome=Outcome.UNCHANGED, report={}
@@ -187,7 +192,7 @@ def _document(
         causes.append(Why.GRAIN)  # no revision was cut as the view asks for now
     return row | {
         "served": old.number if old else None,
-        "chunks": counts.get(chunking_id, 0),
+        "chunks": chunks.get((revision_id, chunking_id), 0),
         "state": "stale" if causes else "fresh",
         "why": causes,
     }

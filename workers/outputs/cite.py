@@ -6,7 +6,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from db.database import Repositories
 from db.sections import StoredSections
@@ -16,7 +15,6 @@ from pipeline.ops.kinds import Source
 from pipeline.ops.values import Json
 from pipeline.read.places import Place, Places
 from pipeline.read.reading import Section
-from pipeline.read.tree import own_runs
 from workers.batched import batched
 from workers.planning.selection import Member, Selection
 from workers.planning.selection import Place as ChunkPlace
@@ -73,14 +71,9 @@ class Sections:
     def __init__(self, sections: StoredSections) -> None:
         self._sections = sections
 
-    @cached_property
-    def _runs(self) -> tuple[list[int], list[int]]:
-        runs = own_runs(self._sections.starts, self._sections.ends)
-        return [start for start, _ in runs], [ordinal for _, ordinal in runs]
-
     def at(self, offset: int) -> Section | None:
         """The section whose own text holds the character."""
-        starts, ordinals = self._runs
+        starts, ordinals = self._sections.runs
         found = bisect_right(starts, offset) - 1
         return self._sections[ordinals[found]] if found >= 0 else None
 
@@ -101,13 +94,7 @@ class Citer:
         self._rows = rows
         self._selection = selection
         self._step_id = step_id
-        self._sections = {id(member): Sections(member.sections) for member in selection.members}
         self._places: dict[int, Places | None] = {}
-        self._base: dict[int, int] = {}
-        run = 0
-        for member in selection.members:
-            self._base[id(member)] = selection.first(run) if member.places else 0
-            run += len(member.places)
         self._spans: dict[int, dict[int, list[tuple[int, int]]]] = {}
         self._chunks: dict[int, tuple[ChunkPlace, Chunk, str]] = {}
 
@@ -201,9 +188,9 @@ class Citer:
         source_end = places.at(first + max(start, end - 1), last) if places else None
         return Citation(
             member=place.member,
-            section=self._sections[id(place.member)].at(first + start),
+            section=Sections(place.member.sections).at(first + start),
             chunk=chunk,
-            chunk_ordinal=ordinal - self._base[id(place.member)],
+            chunk_ordinal=ordinal - self._selection.bases[id(place.member)],
             start=first + start,
             end=first + end,
             start_line=line,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from uuid import UUID
 
@@ -43,6 +44,16 @@ class Selection:
         self.members = members
         self.runs = [(member, place) for member in members for place in member.places]
         self._ends = list(accumulate(place.chunk_count for _, place in self.runs))
+
+    @cached_property
+    def bases(self) -> dict[int, int]:
+        """The ordinal of the first chunk of each member, by the identity of the member; 0 of one without chunks."""
+        found: dict[int, int] = {}
+        run = 0
+        for member in self.members:
+            found[id(member)] = self.first(run) if member.places else 0
+            run += len(member.places)
+        return found
 
     @property
     def total(self) -> int:

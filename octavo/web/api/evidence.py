@@ -57,7 +57,9 @@ def found_hits(
     """Hits, and whether new texts are still being indexed."""
     ready = index_or_ask_for_it(web)
     with web.runtime.database.read() as rows:
-        found = evidence.hits(rows, query, documents=documents, section=section, limit=limit, cursor=cursor)
+        found = evidence.hits(
+            rows, query, documents=documents, section=section, limit=limit, cursor=cursor, sections=web.sections
+        )
     return found | {"indexing": not ready}
 
 
@@ -136,4 +138,4 @@ def get_trace(trace: UUID, web: Parts, _: Reader) -> dict[str, Json]:
 @router.get("/traces/{trace}/bundle", operation_id="replayTrace", response_model=shapes.Bundle, tags=["traces"])
 def replay_trace(trace: UUID, web: Parts, _: Reader) -> dict[str, Json]:
     """What the model saw, rebuilt; also after the book was edited."""
-    return replay(web.runtime.database, str(trace)).as_json()
+    return replay(web.runtime.database, str(trace), web.sections).as_json()

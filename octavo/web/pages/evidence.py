@@ -122,7 +122,7 @@ def trace(request: Request, trace: UUID, web: Parts, _: Sees) -> Response:
     lost: ProblemError | None = None
     sources: list[dict[str, Any]] = []
     try:
-        sources = replay(web.runtime.database, str(trace)).as_json()["sources"]
+        sources = replay(web.runtime.database, str(trace), web.sections).as_json()["sources"]
     except OctavoError as error:
         lost = of_error(error)
     values = {"trace": trace_row(found), "body": found.body, "sources": sources}

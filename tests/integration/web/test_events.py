@@ -30,8 +30,10 @@ def begun(site: Site) -> Job:
 
 
 def store(site: Site, job: Job, count: int, *, end: bool = False) -> None:
-    """Events of a job, as a hub stores them."""
-    for number in range(1, count + 1):
+    """Events of a job up to a number, as a hub stores them: after what was noted of it."""
+    with site.lab.database.read() as rows:
+        last = rows.web.last_event(job.id)
+    for number in range(last.sequence + 1 if last else 1, count + 1):
         kind = "end" if end and number == count else "progress"
         data = json.dumps({"done": number}).encode()
         with site.lab.database.write() as rows:
@@ -108,10 +110,19 @@ def test_an_end_after_which_the_job_went_on_is_told_as_none(either_site: Site) -
     assert first_told(either_site, job, "1") == [(2, "progress"), (3, "progress")]
     assert first_told(either_site, job, "99") == [(None, "reset"), (3, "progress")]
     assert first_told(either_site, job, "3") == []
+    control.cancel(either_site.lab.database, str(job.id))  # which is noted
+    store(either_site, job, 5, end=True)
+    assert first_told(either_site, job, "1") == [(2, "progress"), (3, "progress"), (4, "note"), (5, "end")]
+    assert first_told(either_site, job, "5") is None
+
+
+def test_who_saw_no_end_is_not_sent_away_though_the_job_has_ended(either_site: Site) -> None:
+    """Nobody watched when it ended: what is kept is not the end, so the hub is to tell it."""
+    job = begun(either_site)
+    store(either_site, job, 3)
     control.cancel(either_site.lab.database, str(job.id))
-    with either_site.lab.database.write() as rows:
-        rows.web.add_event(Event(job_id=job.id, sequence=4, at_ms=4, kind="end", data=b"{}"))
-    assert first_told(either_site, job, "1") == [(2, "progress"), (3, "progress"), (4, "end")]
+    assert first_told(either_site, job, "3") == [(4, "note")]
+    assert first_told(either_site, job, "4") == []
 
 
 def test_a_viewer_who_reads_too_slowly_is_told_to_look_anew_and_holds_nobody_up(site: Site) -> None:
