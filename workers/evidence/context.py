@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
@@ -132,7 +132,10 @@ class Placer:
         """Sources in the order of the hits, and their origins. A page that is in no current revision falls out."""
         chunks = self._rows.chunks.at([(hit.chunk.page_id, hit.chunk.ordinal) for hit in hits])
         texts = self._rows.contents.texts(list({hit.chunk.content_sha256 for hit in hits}))
-        self._load(sorted({hit.chunk.chunking_id for hit in hits}))
+        pages: dict[int, set[int]] = {}
+        for hit in hits:
+            pages.setdefault(hit.chunk.chunking_id, set()).add(hit.chunk.page_id)
+        self._load(pages)
         sources: list[Source] = []
         origins: dict[str, dict[str, Json]] = {}
         for hit in hits:
@@ -165,13 +168,13 @@ class Placer:
             }
         return sources, origins
 
-    def _load(self, chunking_ids: Sequence[int]) -> None:
-        for chunking_id, (document_id, revision_id) in self._rows.search.places(chunking_ids).items():
+    def _load(self, pages: Mapping[int, set[int]]) -> None:
+        for chunking_id, (document_id, revision_id) in self._rows.search.places(sorted(pages)).items():
             document = self._rows.documents.get(document_id)
-            places = self._rows.documents.pages(revision_id, chunking_id)
-            if document is not None and places is not None:
+            places = self._rows.documents.places_among(revision_id, chunking_id, pages[chunking_id])
+            if document is not None and places:
                 sections = _loaded(self._rows, revision_id, self._known)
-                self._layouts[chunking_id] = (document, revision_id, {p.page_id: p for p in places}, sections)
+                self._layouts[chunking_id] = (document, revision_id, places, sections)
 
 
 def _bare(text: str, start: int, line: int) -> tuple[int, int, str]:
