@@ -340,7 +340,7 @@ class DocumentRepository:
         return found
 
     def places_among(self, revision_id: int, chunking_id: int, page_ids: Iterable[int]) -> dict[int, PagePlace]:
-        """Where some pages of a chunking stand in a revision, by page, of those that do. One of a long book is quick."""
+        """Where some pages of a chunking stand in a revision, by page, of those that do."""
         query = select(RevisionPagesRow.layout).where(
             RevisionPagesRow.revision_id == revision_id, RevisionPagesRow.chunking_id == chunking_id
         )

@@ -94,6 +94,11 @@ class ViewRepository:
         found = DocumentRepository(self._connection).among(chosen)
         return sorted(found, key=lambda document: order[document.id])
 
+    def selected(self, view_id: int) -> int:
+        """How many documents a view was over at its last sweep."""
+        query = select(func.count()).select_from(ViewDocumentRow).where(ViewDocumentRow.view_id == view_id)
+        return int(self._connection.execute(query).scalar_one())
+
     def over(self, document_id: UUID, limit: int) -> list[View]:
         """Views that a document was selected by at their last sweep, by name."""
         mine = select(ViewDocumentRow.view_id).where(ViewDocumentRow.document_id == document_id)

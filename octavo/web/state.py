@@ -115,7 +115,7 @@ def make_web(
         hub=Hub(runtime, hands),
         outputs=Outputs(database, runtime.ops, sections),
         sections=sections,
-        standings=Standings(runtime),
+        standings=Standings(runtime, hands.ask),
         costs=Costs(database),
         edits=Edits(database),
         cursors=Cursors(secret),

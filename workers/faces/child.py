@@ -1,7 +1,7 @@
 """What takes long is done in a process of its own, so that the pages stay quick and a fault takes nothing along.
 
 One JSON line on stdin says what: `{"overrides": {…}, "what": …}` with the fields of an operation's request; `what` is
-`ingest`, `start`, `plan`, `work`, `sweep`, `ask` or `index`. One JSON line on stdout answers: `{"ok": {…}}` or
+`ingest`, `start`, `plan`, `work`, `sweep`, `stand`, `ask` or `index`. One JSON line on stdout answers: `{"ok": {…}}` or
 `{"error": {…}}`; of `work` a line BEGUN comes before it, once the process is ready. When stdin ends, whoever asked is
 gone, and the work stops cleanly.
 """
@@ -25,7 +25,7 @@ from workers.embedded import EmbeddedRunner
 from workers.evidence.index import refresh
 from workers.faces.begin import begin_over, bring_in, plan_over, plan_view
 from workers.faces.evidence import ask
-from workers.faces.views import swept
+from workers.faces.views import stands, swept
 from workers.runtime import Runtime
 
 BEGUN = b'"begun"\n'
@@ -80,6 +80,8 @@ def _done(runtime: Runtime, asked: dict[str, Any], out: int) -> Json:
         return bring_in(runtime, Path(asked["path"]), spec_of(asked["pipeline"]), start=asked["start"])
     if what == "sweep":
         return swept(runtime, asked["view"])
+    if what == "stand":
+        return stands(runtime, asked["view"])
     if what == "plan" and "view" in asked:
         return plan_view(runtime, asked["view"])
     if what == "plan":

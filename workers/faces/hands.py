@@ -89,7 +89,7 @@ class Hands:
             while not self._ending.is_set():
                 began = time.monotonic()
                 try:
-                    self._ask({"what": "work", "job": str(job_id)}, job_id)
+                    self.ask({"what": "work", "job": str(job_id)}, job_id)
                 except ChildError as error:
                     deaths = 1 if time.monotonic() - began > LASTED_S else deaths + 1
                     if deaths > len(BACK_OFF_S):
@@ -163,7 +163,7 @@ class Hands:
         result: dict[str, Json] | None = None
         error: dict[str, Json] | None = None
         try:
-            result = self._ask({"what": item.kind, **item.request})
+            result = self.ask({"what": item.kind, **item.request})
         except OctavoError as failure:
             error = {"message": failure.message, "cause": failure.cause, "hint": failure.hint}
         if self._ending.is_set() and error is not None:
@@ -176,7 +176,7 @@ class Hands:
         except OctavoError as failure:
             log.warning("an operation's end was not noted: %s", failure.message)
 
-    def _ask(self, what: dict[str, Json], job_id: UUID | None = None) -> dict[str, Json]:
+    def ask(self, what: dict[str, Json], job_id: UUID | None = None) -> dict[str, Json]:
         """Let a child do it. Raises ChildError when it dies, OctavoError with what it says when it can not."""
         child = subprocess.Popen(  # this very program
             [sys.executable, "-m", "workers.faces.child"], stdin=subprocess.PIPE, stdout=subprocess.PIPE

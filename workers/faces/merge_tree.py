@@ -188,9 +188,10 @@ class MergeTree:
 
 def _most(value: Json) -> list[dict[str, Json]]:
     """The entries or facts of a shard's value, the most mentioned first; none where it is not made of such."""
-    lists = [value.get(name) for name in ("entries", "facts")] if isinstance(value, dict) else []
-    entries = next((found for found in lists if isinstance(found, list)), [])
-    if not all(isinstance(entry, dict) for entry in entries):
+    if not isinstance(value, dict):
+        return []
+    entries = value.get("entries") or [*(value.get("facts") or ()), *(value.get("aliases") or ())]
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         return []
     return sorted(entries, key=lambda entry: (-_count(entry), _name(entry)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +30,7 @@ WAIT_S = 0.12  # a page waits so long for a view to be looked at, then shows wha
 GOOD_S = 5.0  # what was seen is good for so long, or for so many times as long as the look took
 GOOD_SHARE = 20
 KEPT = 50
+MANY = 500  # documents of a view: so many are looked at in another process
 DISMISS_WAIT_S = 10.0  # what is dismissed must have been looked at
 MOST_OVER = 500  # views over the documents of one page that are asked where they stand
 WORST = ("fresh", "dismissed", "new", "withdrawn", "missing", "stale")
@@ -58,10 +59,14 @@ class Stood:
 
 
 class Standings:
-    """Looks at views in a thread of its own, and keeps what it saw. Safe to call from many threads."""
+    """Looks at views in a thread of its own, and keeps what it saw. Safe to call from many threads.
 
-    def __init__(self, runtime: Runtime) -> None:
+    `ask` has a process of its own do it, of a view over many documents: in this one the pages would wait for it.
+    """
+
+    def __init__(self, runtime: Runtime, ask: Callable[[dict[str, Json]], dict[str, Json]]) -> None:
         self._runtime = runtime
+        self._ask = ask
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="octavo-standing")
         self._kept: dict[int, Stood] = {}
         self._looking: dict[int, Future[None]] = {}
@@ -89,7 +94,9 @@ class Standings:
         row: dict[str, Json] | None = None
         trouble: str | None = None
         try:
-            row = view_row(self._runtime, view)
+            with self._runtime.database.read() as rows:
+                many = rows.views.selected(view.id) > MANY
+            row = self._ask({"what": "stand", "view": view.name}) if many else view_row(self._runtime, view)
         except OctavoError as error:
             trouble = error.message
         found = Stood(stamp=stamp, at_ms=now_ms(), took_ms=now_ms() - began, row=row, trouble=trouble)
@@ -212,6 +219,13 @@ def dismiss(database: Database, standings: Standings, name: str, *, note: str, b
         standing_of.dismiss(rows, found, stood.row["documents"], note=note, by=by, uris=uris)
     standings.forget(found.id)
     return True
+
+
+def stands(runtime: Runtime, name: str) -> dict[str, Json]:
+    """Where a view stands, by a look at each of its files (docs/outputs.md, `ViewRow`). Raises NotFoundError."""
+    with runtime.database.read() as rows:
+        view = get_view(rows, name)
+    return view_row(runtime, view)
 
 
 def swept(runtime: Runtime, name: str) -> dict[str, Json]:

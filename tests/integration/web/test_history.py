@@ -92,7 +92,7 @@ def test_the_death_of_a_process_is_told_until_another_is_at_work_and_kept(
         sqlite_lab.work(job)
         return {"state": "done"}
 
-    monkeypatch.setattr(hands, "_ask", ask)
+    monkeypatch.setattr(hands, "ask", ask)
     monkeypatch.setattr("workers.faces.hands.BACK_OFF_S", (0.01,))
     hands._work(job.id)
     assert told == [

@@ -265,3 +265,23 @@ def test_a_dismissal_that_is_wrong_is_refused(site: Site) -> None:
     problem(site.client("read").post(path, json={"note": "x"}), 403)
     problem(client.post("/v1/views/none/dismissals", json={"note": "x"}), 404)
     problem(client.delete("/v1/views/none/dismissals"), 404)
+
+
+def test_a_view_over_many_documents_is_looked_at_by_another_process(site: Site, monkeypatch: Any) -> None:
+    monkeypatch.setattr("workers.faces.views.MANY", 1)
+    books = [site.lab.book(write_novel(1), f"book {number}.txt") for number in range(3)]
+    ids = [str(item.document.id) for item in site.lab.ingest(*books)]
+    made = {"name": "many", "pipeline": "summary", "documents": ids}
+    assert site.client().post("/v1/views", json=made).status_code == 201
+    swept(site.lab.main, "many")
+    asked: list[dict[str, Any]] = []
+    ask = site.web.hands.ask
+
+    def told(what: dict[str, Any]) -> dict[str, Any]:
+        asked.append(what)
+        return ask(what)
+
+    monkeypatch.setattr(site.web.standings, "_ask", told)
+    found = site.walk("/v1/views/many/documents", limit=2)
+    assert [item["state"] for item in found] == ["missing"] * 3
+    assert asked == [{"what": "stand", "view": "many"}]
