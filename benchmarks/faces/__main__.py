@@ -63,6 +63,7 @@ def serving(folder: Path, url: str | None) -> Iterator[tuple[int, str, subproces
         found = re.search(r":(\d+)/enter", line)
     threading.Thread(target=child.stderr.read, daemon=True).start()
     try:
+        Asker(int(found[1]), token).ask("/health")  # it has started
         yield int(found[1]), token, child
     finally:
         child.terminate()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import ipaddress
 import socket
 import sys
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 token_app = typer.Typer(help="Tokens for the API and the pages.", no_args_is_help=True, rich_markup_mode=None)
 
 SWITCH_S = 0.0005
+GARBAGE = (50_000, 20, 100)
 STOP_S = 5  # for answers in flight when it ends; viewers are let go at once
 
 
@@ -123,6 +125,8 @@ def _serve(made: Web, listener: socket.socket) -> None:
     # A page asks the database a hundred times, and each time waits for its turn among the threads of this process: for
     # 5 ms by the interpreter's own setting, where one of them computes.
     sys.setswitchinterval(SWITCH_S)
+    # What is kept between requests is much and stays: a look through all of it for garbage takes a fifth of a second.
+    gc.set_threshold(*GARBAGE)
     config = uvicorn.Config(
         create_app(made),
         log_config=None,

@@ -19,7 +19,8 @@ from tests.acceptance.command import OCTAVO, Cli
 
 PROJECT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 180
-PAGES = ("README.md", "docs/guide.md", "docs/models.md", "docs/operations.md", "docs/ops.md", "docs/retrofit.md")
+DOCS = [path for folder in ("docs", "docs/adr") for path in (PROJECT / folder).glob("*.md")]
+PAGES = ("README.md", *sorted(str(path.relative_to(PROJECT)) for path in DOCS))
 
 # What is not run here, and where it is instead.
 ELSEWHERE = {

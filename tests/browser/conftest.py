@@ -89,6 +89,15 @@ class Server:
         with urllib.request.urlopen(request, timeout=30) as answer:
             return json.loads(answer.read() or b"null")
 
+    def events(self, job: str) -> list[dict[str, Any]]:
+        """What who watched a job from its beginning was told, of a job that has ended."""
+        request = urllib.request.Request(f"{self.address}/v1/jobs/{job}/events")
+        request.add_header("Authorization", f"Bearer {self.secret}")
+        request.add_header("Last-Event-ID", "0")
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            said = answer.read().decode()
+        return [json.loads(line.removeprefix("data: ")) for line in said.splitlines() if line.startswith("data: ")]
+
     def children(self) -> list[int]:
         """The processes that work on jobs for the server."""
         assert self.process is not None

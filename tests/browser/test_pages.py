@@ -11,6 +11,7 @@ import axe_playwright_python
 import pytest
 from playwright.sync_api import expect
 
+from octavo.web.pages.routes import PARTS
 from tests.browser.conftest import Server, Visitor, wait
 from tests.integration.conftest import write_novel
 
@@ -173,6 +174,7 @@ def filled(server: Server) -> dict[str, str]:
     first, second = (item["name"] for item in server.api(f"/v1/documents/{document}/entities?limit=2")["items"])
     server.api(f"/v1/documents/{document}/decisions", {"kind": "merge", "name": second, "other": first})
     root = server.api(f"/v1/jobs/{found['summary']}/fold")["items"][0]["node"]
+    second_reading(server)
     return {
         "home": "/",
         "documents": "/documents",
@@ -207,9 +209,35 @@ def filled(server: Server) -> dict[str, str]:
         "entities": f"/documents/{document}/entities",
         "fold": f"/jobs/{found['summary']}/fold",
         "fold node": f"/jobs/{found['summary']}/fold?node={root}",
+        "merge step": f"/jobs/{found['glossary']}/steps/1",
+        "merge": f"/jobs/{found['glossary']}/merge",
+        "merge, shards": f"/jobs/{found['glossary']}/merge?level=1",
+        "merge, a shard": f"/jobs/{found['glossary']}/merge?node=1-0",
+        "merge, judgement": f"/jobs/{found['glossary']}/merge?node=2-0",
+        "merge, a chunk": f"/jobs/{found['glossary']}/merge?node=0-0",
+        "edits": f"/documents/{server.api('/v1/documents?q=twice')['items'][0]['id']}/changes",
+        "enter": "/enter",
         "reference": "/docs",
         "not there": "/jobs/01900000-0000-7000-8000-000000000000",
     }
+
+
+def second_reading(server: Server) -> None:
+    """A book that was edited, so that there is something between its revisions."""
+    book = server.folder / "read twice.txt"
+    for name in ("Edith Harrow", "Edith Barrow"):
+        book.write_text(write_novel(3).replace("Edith Harrow", name), encoding="utf-8")
+        server.run("ingest", str(book))
+
+
+def test_every_page_of_the_site_is_in_the_walk(filled: dict[str, str]) -> None:
+    """A page that is added is walked over too, or the reason why not stands here."""
+    beside = {"/static/{stamp}/{name}", "/health", "/jobs/{job_id}/cell/{step}", "/jobs/{job_id}/at"}
+    beside |= {"/jobs/{job_id}/map.png", "/documents/{document_id}/strip.png"}  # pictures in pages
+    there = {item.path for part in PARTS for item in part.router.routes if "GET" in getattr(item, "methods", ())}
+    walked = {path.partition("?")[0] for path in filled.values()}
+    shapes = {path: re.compile(re.sub(r"\{[^}]+\}", "[^/]+", path)) for path in there - beside}
+    assert {path for path, shape in shapes.items() if not any(shape.fullmatch(at) for at in walked)} == set()
 
 
 def test_no_page_has_a_serious_fault_for_who_does_not_see_or_use_a_mouse(filled: dict[str, str], visit: Visit) -> None:

@@ -57,20 +57,27 @@ def test_a_book_is_uploaded_watched_killed_repaired_read_and_cited(
     job = page.url.rpartition("/")[2]
 
     # It is watched as it goes on, and stands still while it is held.
-    done, state, why = (page.locator(f"[data-v={name}]") for name in ("done", "state", "because"))
+    done, state = (page.locator(f"[data-v={name}]") for name in ("done", "state"))
     expect(page.locator("#map-canvas")).to_be_visible(timeout=30_000)
     hold.unlink()
     wait(lambda: number(done.inner_text()) > 3, "the page shows that it goes on")
     hold.touch()
 
-    # Its process is killed: the page says that it waits and why, and goes on by itself.
-    for pid in server.children():
+    # Its process is killed: who watches is told that it waits and why, it goes on by itself, and what happened is kept.
+    killed = server.children()
+    for pid in killed:
         os.kill(pid, signal.SIGKILL)
-    expect(why).to_contain_text("its process died: another is started", timeout=30_000)
+    happened = page.locator("#happened li").filter(has_text="its process died")
+    expect(happened).to_contain_text("another was started", timeout=60_000)
+    wait(lambda: server.children() and not set(server.children()) & set(killed), "another process is at it")
     before = number(done.inner_text())
     hold.unlink()
     wait(lambda: number(done.inner_text()) > before, "it goes on by itself")
     expect(state).to_contain_text("finished with holes", timeout=90_000)
+    told = server.events(job)
+    waited = [event["because"] for event in told if "its process died" in (event.get("because") or "")]
+    assert waited, [event.get("because") for event in told]
+    assert told[-1]["state"] == "holes"
 
     # A hole is opened: what it is, where it stands, what its try said.
     holes = server.api(f"/v1/jobs/{job}")["holes"]

@@ -64,8 +64,8 @@ def test_questions_show_what_is_asked_and_the_text_it_rests_on(site: Site) -> No
 
 @pytest.mark.parametrize("spec", [GLOSSARY, QUESTIONS, CONFLICTS])
 def test_the_page_of_a_merge_leads_down_to_a_chunks_output(site: Site, spec: str) -> None:
-    book = 'Chapter 1\n\nMarren was born in Port Averil. On the docks they called Marren "the Gull".\n\n' + write_novel(4)
-    job = site.lab.run(spec, site.lab.book(book, "book.txt"))
+    stated = 'Chapter 1\n\nMarren was born in Port Averil. On the docks they called Marren "the Gull".\n\n'
+    job = site.lab.run(spec, site.lab.book(stated + write_novel(4), "book.txt"))
     browser = site.browser()
     step = browser.get(f"/jobs/{job.id}/steps/1").text
     assert f"/jobs/{job.id}/merge?step=merge" in step

@@ -273,7 +273,7 @@ def test_a_view_over_many_documents_is_looked_at_by_another_process(site: Site, 
     ids = [str(item.document.id) for item in site.lab.ingest(*books)]
     made = {"name": "many", "pipeline": "summary", "documents": ids}
     assert site.client().post("/v1/views", json=made).status_code == 201
-    swept(site.lab.main, "many")
+    views.swept(site.lab.main, "many")
     asked: list[dict[str, Any]] = []
     ask = site.web.hands.ask
 
