@@ -122,18 +122,26 @@ def a_task(address: str, password: str) -> str:
 class Camera:
     """A browser that waits for what is to be seen, however slow the machine is."""
 
-    def __init__(self, browser: Any, **options: Any) -> None:
-        self._context = browser.new_context(viewport={"width": 1180, "height": 700}, **options)
+    def __init__(self, browser: Any, *, width: int = 1180, **options: Any) -> None:
+        self._width = width
+        self._context = browser.new_context(viewport={"width": width, "height": 700}, **options)
         self.page = self._context.new_page()
         self.page.set_default_timeout(PAGE_S * 1000)
 
     def take(self, url: str, shown: str, name: str, height: int) -> None:
         """Open a page, wait until something is shown, keep what is seen."""
-        self.page.set_viewport_size({"width": 1180, "height": height})
+        self.page.set_viewport_size({"width": self._width, "height": height})
         self.page.goto(url)
         self.page.locator(shown).first.wait_for(state="attached")
         self.page.wait_for_timeout(SETTLE_MS)
         self.keep(name)
+
+    def enter(self, base: str, token: str) -> None:
+        """Be let in to the pages."""
+        self.page.goto(f"{base}/enter")
+        self.page.fill("#secret", token)
+        self.page.click("main button")
+        self.page.wait_for_url(f"{base}/")
 
     def keep(self, name: str) -> None:
         """Keep what is seen."""
@@ -159,10 +167,7 @@ def take_pages(browser: Any, address: str, token: str) -> None:
     """Pictures of the pages, as a person goes through them."""
     camera = Camera(browser)
     page, base = camera.page, f"http://{address}"
-    page.goto(f"{base}/enter")
-    page.fill("#secret", token)
-    page.click("main button")
-    page.wait_for_url(f"{base}/")
+    camera.enter(base, token)
     camera.take(f"{base}/", "#live table", "home.png", 760)
     page.goto(f"{base}/jobs")
     page.click("tbody th a >> text=reading")
@@ -180,6 +185,38 @@ def take_pages(browser: Any, address: str, token: str) -> None:
     camera.take(f"{base}/holes", ".groups .card", "holes.png", 420)
     camera.take(f"{base}/views/names", ".figures", "view.png", 430)
     camera.take(f"{base}/search?q=lamp", "mark", "search.png", 620)
+    page.goto(f"{base}/jobs")
+    page.click("tbody th a >> text=glossary")
+    page.click("#step-table a >> text=merge")
+    page.click("text=Follow it from the top")
+    page.set_viewport_size({"width": 1180, "height": 460})
+    page.click("text=Shards")
+    page.locator("[aria-current] >> text=Shards").wait_for()
+    camera.keep("merge.png")
+    camera.close()
+
+
+def take_phone(browser: Any, address: str, token: str) -> None:
+    """The same on a phone, and in the dark."""
+    for scheme, at, shown, name in (
+        ("light", "/documents", "tbody img", "phone-library.png"),
+        ("dark", "/jobs?pipeline=summary", "tbody th a", "phone-jobs.png"),
+    ):
+        camera = Camera(browser, width=390, color_scheme=scheme, device_scale_factor=2)
+        camera.enter(f"http://{address}", token)
+        camera.take(f"http://{address}{at}", shown, name, 760)
+        camera.close()
+    camera = Camera(browser, width=390, color_scheme="dark", device_scale_factor=2)
+    camera.enter(f"http://{address}", token)
+    page = camera.page
+    page.goto(f"http://{address}/jobs")
+    page.click("tbody th a >> text=summary")
+    page.click("text=Read the result beside the book")
+    page.set_viewport_size({"width": 390, "height": 760})
+    page.locator("#result a.cite").nth(2).click()
+    page.locator("#source mark").first.wait_for()
+    page.wait_for_timeout(SETTLE_MS)
+    camera.keep("phone-reader.png")
     camera.close()
 
 
@@ -199,7 +236,9 @@ def main() -> None:
         state, (flower, web) = Path(name) / "state", free_ports(2)
         with running(state, flower, web) as environ:
             run_jobs(environ)
-            take_pages(browser, f"127.0.0.1:{web}", (state / "web.token").read_text().strip())
+            token = (state / "web.token").read_text().strip()
+            take_pages(browser, f"127.0.0.1:{web}", token)
+            take_phone(browser, f"127.0.0.1:{web}", token)
             take_flower(browser, f"127.0.0.1:{flower}", (state / PASSWORD_FILE).read_text().strip())
         browser.close()
 

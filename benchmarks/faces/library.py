@@ -147,7 +147,7 @@ def build(folder: Path, *, chunks: int, documents: int, url: str | None = None) 
     names = work(runtime, parse(NAMES, "benchmark"), item)
     job = work(runtime, spec, item)
     refresh(runtime.database)
-    for number in range(QUESTIONS):
+    for number in range(min(QUESTIONS, documents // 6)):
         context(runtime, {"question": f"Who saw old {name_of(number)}?", "budget": 200}, index=True)
     return Library(runtime, job, names, item.document.id, chunks, documents + 1)
 

@@ -8,6 +8,8 @@ from benchmarks.faces.library import Library, name_of
 from pipeline.ids import uuid7
 from pipeline.spec import builtin
 from workers.faces.begin import plan_over
+from workers.ingest.find import find
+from workers.ingest.ingest import ingest
 
 
 def pages_of(library: Library) -> dict[str, str]:
@@ -48,6 +50,7 @@ def _of_site(library: Library) -> dict[str, str]:
         "API trace": f"/v1/traces/{trace.id}",
         "API usage": "/v1/usage",
         "API workers": "/v1/workers",
+        "API queues": "/v1/queues",
         "API tokens": "/v1/tokens",
         "API traces": "/v1/traces?limit=50",
         "API bundle": f"/v1/traces/{trace.id}/bundle",
@@ -69,8 +72,19 @@ def _operation(library: Library) -> UUID:
     return made
 
 
+def _revised(library: Library) -> UUID:
+    """A small document that has been edited."""
+    runtime, path = library.runtime, library.runtime.settings.state.parent / "small" / "tale 00001.txt"
+    edited = "Chapter 1\n\nTale 1 of the lake and its 青石 harbour.\n"
+    if path.read_text(encoding="utf-8") != edited:
+        path.write_text(edited, encoding="utf-8")
+    cutting = runtime.cutting(builtin("summary").grain)
+    (item,) = [ingest(runtime.database, found, cutting) for found in find([str(path)], runtime.spool, None)]
+    return item.document.id
+
+
 def _of_book(library: Library) -> dict[str, str]:
-    book = library.book
+    book, revised = library.book, _revised(library)
     with library.runtime.database.read() as rows:
         small = rows.lists.documents(limit=1, search="tale")[0].id
         document = rows.documents.get(book)
@@ -86,12 +100,15 @@ def _of_book(library: Library) -> dict[str, str]:
         "document": f"/documents/{book}",
         "document, its structure": f"/documents/{book}?after={library.chunks // 2}",
         "a small document": f"/documents/{small}",
+        "edits": f"/documents/{revised}/changes",
         "text": f"/documents/{book}/read",
         "text, in the middle": f"/documents/{book}/read?line={line}",
         "text, a citation": f"/documents/{book}/read?at={at}-{at + 40}",
         "a document's strip": f"/documents/{book}/strip.png",
         "a small document's strip": f"/documents/{small}/strip.png",
         "chunk": f"/chunks/{chunk}",
+        "API document": f"/v1/documents/{book}",
+        "API edits": f"/v1/documents/{revised}/changes",
         "API chunks": f"/v1/documents/{book}/chunks?limit=50&text=true",
         "API sections": f"/v1/documents/{book}/sections?limit=50",
         "API revisions": f"/v1/documents/{book}/revisions?limit=50",
@@ -130,6 +147,7 @@ def _of_job(library: Library) -> dict[str, str]:
         "fold node": f"/jobs/{job}/fold?node=1-0",
         "fold, a chunk": f"/jobs/{job}/fold?node=0-{middle}",
         "API job": f"/v1/jobs/{job}",
+        "API job's history": f"/v1/jobs/{job}/history",
         "API job's documents": f"/v1/jobs/{job}/documents",
         "API tasks": f"/v1/jobs/{job}/tasks?limit=50",
         "API map": f"/v1/jobs/{job}/map",

@@ -45,6 +45,20 @@ class NodeRepository:
         query = select(TaskRow.ordinal, TaskRow.inputs).where(TaskRow.step_id == step_id, TaskRow.scope == scope)
         return [(row[0], row[1] or b"") for row in self._connection.execute(query.order_by(TaskRow.ordinal))]
 
+    def span(self, step_id: int, scope: int) -> tuple[int, int] | None:
+        """The first and the last ordinal of the tasks of a reduce level about a scope; None: there is none."""
+        query = select(func.min(TaskRow.ordinal), func.max(TaskRow.ordinal))
+        row = self._connection.execute(query.where(TaskRow.step_id == step_id, TaskRow.scope == scope)).one()
+        return None if row[0] is None else (int(row[0]), int(row[1]))
+
+    def next_of(self, step_id: int, scope: int, ordinal: int) -> tuple[int, bytes] | None:
+        """(ordinal, inputs) of the first task about a scope from an ordinal on."""
+        query = select(TaskRow.ordinal, TaskRow.inputs).where(
+            TaskRow.step_id == step_id, TaskRow.scope == scope, TaskRow.ordinal >= ordinal
+        )
+        row = self._connection.execute(query.order_by(TaskRow.ordinal).limit(1)).first()
+        return None if row is None else (row[0], row[1] or b"")
+
     def scope_at(self, step_id: int, ordinal: int) -> int | None:
         """The scope that a task is about."""
         query = select(TaskRow.scope).where(TaskRow.step_id == step_id, TaskRow.ordinal == ordinal)

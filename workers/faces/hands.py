@@ -198,6 +198,8 @@ class Hands:
             if child.stdin is not None:
                 child.stdin.close()
             child.wait()
+            if child.stdout is not None:
+                child.stdout.close()
             self._children.pop(key, None)
         if not line:
             raise ChildError(cause=f"exit status {child.returncode}", hint="ask again: what was committed is kept")

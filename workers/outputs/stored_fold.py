@@ -81,10 +81,30 @@ class StoredFold:
         scope: int | None = self._scope(ref)
         while scope is not None:
             for level in range(ref.level + 1, len(self.levels) + 1):
-                for ordinal, data in self.view.rows.nodes.of_scope(self.levels[level].id, scope):
-                    if ref in _refs(data):
-                        return Ref(level, ordinal)
+                found = self._holder(level, scope, ref)
+                if found is not None:
+                    return found
             scope = forest.sections[scope].parent
+        return None
+
+    def _holder(self, level: int, scope: int, ref: Ref) -> Ref | None:
+        """The node of a level about a section that was made of a leaf or node: nodes are in reading order, as it is."""
+        nodes, step = self.view.rows.nodes, self.levels[level].id
+        low, high = nodes.span(step, scope) or (0, -1)
+        while low <= high:
+            middle = (low + high) // 2
+            found = nodes.next_of(step, scope, middle)
+            refs = _refs(found[1]) if found else []
+            if found and ref in refs:
+                return Ref(level, found[0])
+            same = [other.ordinal for other in refs if other.level == ref.level]
+            if found and refs and not same:  # made of others alone: nothing tells on which side it stands
+                every = nodes.of_scope(step, scope)
+                return next((Ref(level, ordinal) for ordinal, data in every if ref in _refs(data)), None)
+            if found and same[0] < ref.ordinal:
+                low = found[0] + 1
+            else:
+                high = middle - 1
         return None
 
     def _scope(self, ref: Ref) -> int | None:
