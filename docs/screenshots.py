@@ -191,7 +191,7 @@ def take_pages(browser: Any, address: str, token: str) -> None:
     page.click("text=Follow it from the top")
     page.set_viewport_size({"width": 1180, "height": 460})
     page.click("text=Shards")
-    page.locator("[aria-current] >> text=Shards").wait_for()
+    page.locator("[aria-current]", has_text="Shards").wait_for()
     camera.keep("merge.png")
     camera.close()
 
