@@ -1,6 +1,7 @@
 """A merge level by level: its questions, its judgement, its shards, and the chunks whose items went into each.
 
-A node is called LEVEL-PLACE: 3 are questions, 2-0 is the judgement, 1 are shards, 0 the chunks' own outputs.
+A node is called LEVEL-PLACE: 0 are the chunks' own outputs, 1 the shards, 2-0 is the judgement; from 3 on each level is
+a round of questions.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from workers.planning.partitions import Feed, parts_of, shards_for
 from workers.planning.plan import JUDGEMENT, QUESTIONS, StepPlan
 from workers.planning.questions import asked, shown
 
-KINDS: Final = {0: "chunk", 1: "shard", JUDGEMENT: "judgement", QUESTIONS: "question"}
+KINDS: Final = ("chunk", "shard", "judgement", "question")
 OUTPUT_BYTES: Final = 64_000  # of a node's output at most: one that is larger is told by its size
 ENTRIES: Final = 50  # of a shard, the most mentioned first
 NAMES: Final = 8  # of a shard or chunk in a list of nodes
@@ -51,14 +52,14 @@ class MergeTree:
     def levels(self) -> list[dict[str, Json]]:
         """`{level, kind, tasks}` of the levels above the chunks, from the top down, as far as they are planned."""
         return [
-            {"level": level, "kind": KINDS[level], "tasks": self._levels[level].total or 0}
+            {"level": level, "kind": _kind(level), "tasks": self._levels[level].total or 0}
             for level in sorted(self._levels, reverse=True)
             if level
         ]
 
     def nodes(self, level: int | None, *, after: int, limit: int) -> list[dict[str, Json]]:
         """`{item, node, kind, state, task, says}` of the nodes of a level in order, of the highest if none is named."""
-        planned = [item["level"] for item in self.levels()]
+        planned = [item["level"] for item in self.levels() if item["tasks"]]
         chosen = level if level is not None else next(iter(planned), 1)
         step = self._levels.get(chosen) if chosen else None
         found = self._rows.tasks.page(step.id, states=(), limit=limit, after=after) if step else []
@@ -70,7 +71,7 @@ class MergeTree:
             {
                 "item": task.ordinal,
                 "node": f"{level}-{task.ordinal}",
-                "kind": KINDS[level],
+                "kind": _kind(level),
                 "state": str(task.state),
                 "task": task.id,
                 "says": says[task.ordinal],
@@ -80,7 +81,7 @@ class MergeTree:
 
     def _say(self, level: int, found: Sequence[Task]) -> dict[int, str]:
         """A few words about each node: of a shard its most mentioned entries, of a question what it is about."""
-        if level == QUESTIONS:
+        if level >= QUESTIONS:
             inputs = {task.ordinal: self._inputs(level, task.ordinal) for task in found}
             return {at: _words([asked(data).about]) if data else "" for at, data in inputs.items()}
         outputs = self._outputs(found) if level == 1 else {}
@@ -107,7 +108,7 @@ class MergeTree:
         row: dict[str, Json] = {
             "node": name,
             "level": level,
-            "kind": KINDS[level],
+            "kind": _kind(level),
             "state": str(task.state),
             "hit": task.hit,
             "task": task.id,
@@ -118,7 +119,7 @@ class MergeTree:
             "entry_count": None,
         }
         row |= self._output(level, task)
-        if level == QUESTIONS and data:
+        if level >= QUESTIONS and data:
             row["about"] = asked(data).about
             row["text"] = shown(self._rows, self._context, self._levels[level], data)[0]
         children = list(dict.fromkeys(children_of(data, level, fold=False))) if level else []
@@ -131,7 +132,7 @@ class MergeTree:
 
     def _find(self, name: str) -> tuple[int, Task]:
         level, _, ordinal = name.partition("-")
-        if level.isdecimal() and ordinal.isdecimal() and len(level) == 1 and len(ordinal) < 19:
+        if level.isdecimal() and ordinal.isdecimal() and len(level) < 4 and len(ordinal) < 19:
             step = self._levels.get(int(level))
             task = self._rows.tasks.at(step.id, int(ordinal)) if step else None
             if task is not None:
@@ -184,6 +185,10 @@ class MergeTree:
             leaf: _words(dict.fromkeys(_name(item) for _, item in canonical.loads(data)))
             for leaf, data in parts.items()
         }
+
+
+def _kind(level: int) -> str:
+    return KINDS[min(level, QUESTIONS)]
 
 
 def _most(value: Json) -> list[dict[str, Json]]:

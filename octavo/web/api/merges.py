@@ -17,7 +17,11 @@ router = APIRouter(prefix="/jobs/{job}/merge", tags=["jobs"])
 StepName = Annotated[str | None, Query(max_length=200, description="A merge; without it the last.")]
 Level = Annotated[
     int | None,
-    Query(ge=1, le=3, description="1: shards, 2: the judgement, 3: questions; without it the highest there is."),
+    Query(
+        ge=1,
+        le=100,
+        description="1: shards, 2: the judgement, from 3 on rounds of questions; without it the highest with nodes.",
+    ),
 ]
 Few = Annotated[int, Query(ge=1, le=50, description="How many items at most: each is looked into.")]
 

@@ -25,7 +25,7 @@ def merge(
     web: Parts,
     _: Sees,
     node: Annotated[str | None, Query(max_length=40)] = None,
-    level: Annotated[int | None, Query(ge=1, le=3)] = None,
+    level: Annotated[int | None, Query(ge=1, le=100)] = None,
     step: Annotated[str | None, Query(max_length=200)] = None,
     cursor: Annotated[str | None, Query(max_length=1024)] = None,
 ) -> Response:
@@ -41,6 +41,6 @@ def merge(
         levels = walked.levels()
     onward = goes_on(request, items, PAGE, "item")
     values = {"job": output.view.context.job, "step": plan.name, "node": found, "items": items[:PAGE], "onward": onward}
-    shown = level or (levels[0]["level"] if levels else None)
+    shown = level or next((item["level"] for item in levels if item["tasks"]), None)
     values |= {"levels": levels, "level": shown, "named": step, "title": output.first_title}
     return render(request, "merge.html", values)

@@ -86,7 +86,7 @@ def test_nodes_of_a_merge_that_are_not_there_are_told(novel_site: Site) -> None:
     problem(client.get(f"/v1/jobs/{jobs['glossary']}/merge", params={"step": "none"}), 404)
     problem(client.get(f"/v1/jobs/{jobs['summary']}/merge"), 404)
     problem(client.get(f"/v1/jobs/{uuid4()}/merge"), 404)
-    problem(client.get(f"/v1/jobs/{jobs['glossary']}/merge", params={"level": 4}), 422)
+    problem(client.get(f"/v1/jobs/{jobs['glossary']}/merge", params={"level": 0}), 422)
 
 
 def test_a_merge_that_is_not_planned_says_so(site: Site) -> None:
