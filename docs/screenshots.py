@@ -190,7 +190,7 @@ def take_pages(browser: Any, address: str, token: str) -> None:
     page.click("#step-table a >> text=merge")
     page.click("text=Follow it from the top")
     page.set_viewport_size({"width": 1180, "height": 460})
-    page.click("text=Shards")
+    page.click(".filters a:has-text('Shards')")
     page.locator("[aria-current]", has_text="Shards").wait_for()
     camera.keep("merge.png")
     camera.close()
