@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import func, select
+from sqlalchemy import ARRAY, LargeBinary, any_, bindparam, func, select
 from sqlalchemy.engine import Connection
 
 from db.dialect import batches, insert_new
 from db.errors import CollectedError
 from db.tables import ContentRow
+
+_TEXTS = select(ContentRow.sha256, ContentRow.text).where(
+    ContentRow.sha256 == any_(bindparam("hashes", type_=ARRAY(LargeBinary)))
+)
+"""One parameter for any number of hashes: PostgreSQL plans it once, where each number of parameters is a plan anew."""
 
 
 class ContentRepository:
@@ -26,6 +31,8 @@ class ContentRepository:
 
     def texts(self, hashes: Sequence[bytes]) -> dict[bytes, str]:
         """The texts of the hashes that are there."""
+        if self._connection.dialect.name == "postgresql":
+            return {sha: text.decode() for sha, text in self._connection.execute(_TEXTS, {"hashes": list(hashes)})}
         found: dict[bytes, str] = {}
         for part in batches(hashes):
             query = select(ContentRow.sha256, ContentRow.text).where(ContentRow.sha256.in_(part))

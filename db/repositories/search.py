@@ -15,10 +15,12 @@ from sqlalchemy import Table, func, select, text
 from sqlalchemy.engine import Connection
 
 from db.dialect import batches, upsert
+from db.prepared import IDS, among, ids_for
 from db.tables import ChunkingRow, DocumentRow, PageRow, SearchChunkingRow, SearchChunkRow, SectionRow
 
 _CHUNKS = cast(Table, SearchChunkRow.__table__)
 _CHUNKINGS = cast(Table, SearchChunkingRow.__table__)
+_CHUNKS_AMONG = select(_CHUNKS).where(among(_CHUNKS.c.id, "postgresql"))  # planned once, however many ids
 SEGMENT_BITS = 12  # chunks with consecutive ids: so many share a token, by which PostgreSQL reads a part of a long list
 
 
@@ -227,8 +229,7 @@ class SearchRepository:
                 for at in segments
             ]
         some = " | ".join(_quoted(_segment(at)) for at in segments)
-        query = text("SELECT id FROM search_words WHERE tokens @@ CAST(:q AS tsquery)")
-        ids = self._connection.execute(query, {"q": f"{_tsquery(match)} & ({some})"}).scalars().all()
+        ids = self._postgres_ids(f"{_tsquery(match)} & ({some})", len(segments) << SEGMENT_BITS)
         found: dict[int, list[int]] = {at: [] for at in segments}
         for at in sorted(ids):
             found[at >> SEGMENT_BITS].append(at)
@@ -238,13 +239,17 @@ class SearchRepository:
         """So many of the matching ids, the first as they lie there, in order."""
         if not self._postgres:
             return self._sqlite(match, low=0, high=1 << 62, limit=limit)
+        return sorted(self._postgres_ids(_tsquery(match), limit))
+
+    def _postgres_ids(self, query: str, limit: int) -> list[int]:
         # Planned as if all were wanted, else a limit might make it read the table; read as far as the limit, for most
-        # of the time of a long list goes to the rows.
-        query = text(
+        # of the time of a long list goes to the rows; and handed over as one text, for each row costs the driver.
+        statement = text(
             "WITH found AS MATERIALIZED (SELECT id FROM search_words WHERE tokens @@ CAST(:q AS tsquery)) "
-            "SELECT id FROM found LIMIT :limit"
+            "SELECT string_agg(CAST(id AS text), ',') FROM (SELECT id FROM found LIMIT :limit) AS head"
         )
-        return sorted(self._connection.execute(query, {"q": _tsquery(match), "limit": limit}).scalars())
+        ids = self._connection.execute(statement, {"q": query, "limit": limit}).scalar_one()
+        return [int(at) for at in ids.split(",")] if ids else []
 
     def _sqlite(self, match: Match, *, low: int, high: int, limit: int) -> list[int]:
         query = text(
@@ -257,6 +262,9 @@ class SearchRepository:
     def chunks(self, ids: Iterable[int]) -> dict[int, Indexed]:
         """Chunks by id; an id whose chunk was taken out is left out."""
         found: dict[int, Indexed] = {}
+        if self._postgres:
+            rows = self._connection.execute(_CHUNKS_AMONG, {IDS: ids_for(self._connection, sorted(ids))})
+            return {row.id: Indexed(*row) for row in rows}
         for part in batches(sorted(ids)):
             for row in self._connection.execute(select(_CHUNKS).where(_CHUNKS.c.id.in_(part))):
                 found[row.id] = Indexed(*row)

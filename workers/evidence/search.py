@@ -88,7 +88,7 @@ class Searcher:
         chosen = known[:MOST_TERMS]
         ids: set[int] = set()
         if len(chosen) > 1:
-            for group in (chosen, chosen[:3], chosen[:2]):
+            for group in dict.fromkeys((tuple(chosen), tuple(chosen[:3]), tuple(chosen[:2]))):
                 if len(ids) < candidates:
                     ids.update(self._reach(_match(group, self._scope), candidates).ids[:candidates])
         share = max(32, candidates // max(1, len(chosen)))
@@ -117,19 +117,20 @@ class Searcher:
         if self._scope.pages is not None or self._last < SMALL:
             ids = self._inside(self._rows.search.walk(match, self._last + 1))
             return _Reach(ids, len(ids), whole=True)
-        having = 0.0
+        having, near, most = 0.0, set[int](), 16 * wanted
         segments = [at * (self._last >> SEGMENT_BITS) // SEGMENTS for at in range(SEGMENTS)]
         if not match.chunkings:
             sampled = self._rows.search.sample(match, segments)
             seen = sum(map(len, sampled))
             having = seen * (self._last / (SEGMENTS << SEGMENT_BITS))
+            near, most = {at for part in sampled for at in part}, 4 * wanted  # how many there are is known about
             if having > 8 * wanted and seen >= wanted:
                 each = -(-wanted // SEGMENTS)
                 return _Reach(sorted(at for part in sampled for at in part[: 4 * each]), having, whole=False)
-        ids = self._rows.search.walk(match, 16 * wanted + 1)
-        if len(ids) <= 16 * wanted:
+        ids = self._rows.search.walk(match, most + 1)
+        if len(ids) <= most:
             return _Reach(ids, len(ids), whole=True)
-        return _Reach(ids, max(len(ids), having), whole=False)
+        return _Reach(sorted(near.union(ids)), max(len(ids), having), whole=False)
 
     def _inside(self, ids: list[int]) -> list[int]:
         pages = self._scope.pages
