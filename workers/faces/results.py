@@ -70,11 +70,11 @@ class _Opened:
 class Outputs:
     """Opens the outputs of jobs; keeps the latest few. Safe to call from many threads."""
 
-    def __init__(self, database: Database, ops: Registry, sections: KeptSections) -> None:
+    def __init__(self, database: Database, ops: Registry, sections: KeptSections | None = None) -> None:
         self._database = database
         self._ops = ops
         self._kept: OrderedDict[UUID, _Opened] = OrderedDict()
-        self._sections = sections  # jobs over one book share them
+        self._sections = KeptSections() if sections is None else sections  # jobs over one book share them
         self._turn = threading.Lock()
 
     def open(self, rows: Repositories, job_id: UUID) -> JobOutput:
