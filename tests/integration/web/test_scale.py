@@ -91,6 +91,10 @@ def costs(library: Library, monkeypatch: pytest.MonkeyPatch) -> dict[str, Cost]:
     monkeypatch.setattr("workers.faces.views.GOOD_S", 3600.0)  # what is looked at beside the pages is looked at once
     web = make_web(library.runtime, port=PORT)
     web.hands.close()
+    with library.runtime.database.read() as rows:
+        view = rows.views.get(library.view)
+    assert view is not None
+    assert web.standings.of(view, wait_s=120) is not None
     app, routes = create_app(web), []
 
     async def noting(scope: Any, receive: Any, send: Any) -> None:
@@ -147,7 +151,7 @@ def test_a_page_of_a_larger_library_asks_no_more(tmp_path: Path, monkeypatch: py
     grown = {
         name: (small[name], large[name])
         for name in small
-        if large[name].queries > small[name].queries + 8
+        if large[name].queries > small[name].queries + 16  # a node's parent is found by halves
         or large[name].rows > max(small[name].rows, SAMPLED.get(name, 0)) + ALLOWED
     }
     assert grown == {}, grown
