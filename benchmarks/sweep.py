@@ -5,7 +5,7 @@
 The documents are files that come in by the ordinary ingest and stand in one view. The results of their chunks are put
 into the memo beforehand, so that the view's first refresh finds hits alone; everything else is as it always is. Each
 sweep runs in a process of its own, as `octavo sweep` does; seconds and peak memory are those of that process. A tenth
-of the chunks is measured too (but with --one): memory that stays flat is the same for both. On SQLite a --work folder
+of the chunks is measured too (but with --one): memory that stays flat is the same for both. A --work folder
 is used again as it was left, so that it can be built at leisure. Ends with exit code 1 above 10 seconds.
 """
 

@@ -133,6 +133,11 @@ def main() -> None:
             if options.phase != "measure":
                 fill(database, files, options.limit, options.work)
             if options.phase != "build":
+                with database.read() as rows:
+                    indexed = rows.search.totals()[0]
+                if not indexed:
+                    raise SystemExit(f"nothing is indexed in {options.work}: build there first (--phase build)")
+                print(f"  {indexed:,} chunks")
                 table(measure(database, stated))
 
 
