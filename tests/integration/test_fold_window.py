@@ -28,7 +28,8 @@ from workers.planning.preview import StepPreview, preview
 
 WINDOW, RESERVE = 4096, 640
 VOLUMES, PARTS = 20, 20  # parts: of a chapter, a chunk each
-LONG = {"usual": 30, "fine": 26}  # words of a sentence: six hold about as many tokens as the profile leaves them
+# Words of a sentence, in Chinese characters: six hold about as many tokens as the profile leaves them.
+LONG = {("en", "usual"): 30, ("zh", "usual"): 150, ("zh", "fine"): 56}
 HOLE = "Zanzibar"
 PIPELINE = """
 name = "window"
@@ -111,7 +112,7 @@ class Run:
 
 
 def run(lab: Laboratory, stub: Server, tokenizer: Path, chapters: int, language: str) -> Run:
-    stub.rules({"match": HOLE, "fault": "content_filter"}, {"items": 6, "words": LONG[tokenizer.name]})
+    stub.rules({"match": HOLE, "fault": "content_filter"}, {"items": 6, "words": LONG[language, tokenizer.name]})
     profile = {
         "provider": "openai", "base_url": stub.url, "model": "stub-1", "tokenizer": str(tokenizer), "slots": 16,
         "context_window": WINDOW, "output_reserve": RESERVE,

@@ -247,7 +247,8 @@ def _instance(schema: Any, asked: dict[str, Any], text: str, rule: dict[str, Any
 def _some_words(passage: str, most: int, at: int) -> str:
     """Some words of a passage in a row, a fifth of the most at least: which and how many, its hash says."""
     lines = [re.sub(r"^\d+\. ", "", line) for line in passage.splitlines()]
-    spaced = sum(line.count(" ") for line in lines) * 20 > len(passage)  # a heading has a few in any script
+    # By its letters: where sentences of many chapters stand together, a script without spaces has many all the same.
+    spaced = sum(char.isascii() for line in lines for char in line) * 2 > len(passage)
     words = " ".join(lines).split() if spaced else list("".join(lines))
     dice = int.from_bytes(hashlib.sha256(f"{at} {passage}".encode()).digest()[:8])
     count = min(len(words), most // 5 + dice % (most - most // 5 + 1))
