@@ -77,6 +77,6 @@ def calm_export(folder: Path, pipeline: str, text: str) -> bytes:
                 cwd=folder, env=environment, capture_output=True, timeout=300, check=False,
             )  # fmt: skip
             assert done.returncode == 0, done.stderr.decode()
-        return done.stdout.rstrip(b"\n")
+        return done.stdout
     finally:
         provider.close()
