@@ -25,7 +25,7 @@ from workers.runtime import Runtime
 log = logging.getLogger(__name__)
 
 LOOK_S: Final = 1.0
-COST_SHARE: Final = 8  # a look that took long is followed by so many times its time of rest
+COST_SHARE: Final = 2  # a look that took long is followed by so many times its time of rest: a third of a core at most
 RUNS_MOST: Final = 400  # changes of a map in one event; more, and viewers load it anew
 NOTES_MOST: Final = 50  # told at one look
 Told = Callable[[Event], None]
