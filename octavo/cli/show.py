@@ -137,6 +137,9 @@ def _places(citations: list[dict[str, Json]], most: int = 2) -> str:
 
 
 def _entries(entries: list[Json], rest: str) -> None:
+    if not entries:
+        console.note("no names or terms were found")
+        return
     rows = []
     for entry in entries[:SHOWN_ENTRIES]:
         name = entry.get("name", entry.get("key"))
@@ -172,6 +175,8 @@ def _summary(part: dict[str, Json], rest: str) -> None:
     for sentence in part["sentences"]:
         console.out().print(f"  {console.safe(sentence['text'])}")
         console.out().print(f"      [{console.safe(_places(sentence['citations']))}]", style="dim")
+    if not part["sentences"]:
+        console.note("no sentences for a summary were found")
     console.out().print(f"\nChapters ({len(part['chapters'])})", style="bold")
     for chapter in part["chapters"][:SHOWN_CHAPTERS]:
         title = chapter["title"] or "(before the first heading)"
@@ -185,6 +190,8 @@ def _summary(part: dict[str, Json], rest: str) -> None:
 
 def _outline(part: dict[str, Json]) -> None:
     console.out().print(console.safe(f"Outline of {part['document']}"), style="bold")
+    if not part["sections"]:
+        console.note("no sections were found")
     for section in part["sections"]:
         indent = "  " * section["level"]
         console.out().print(console.safe(f"{indent}{section['title']} ({_begin(section)})"), style="bold")

@@ -56,12 +56,14 @@ class Aside(Generic[K, V]):
         began = time.monotonic()
         try:
             answer = self._compute(key)
-        finally:
+        except BaseException:
             with self._turn:
                 self._at.pop(key, None)
+            raise
         now = time.monotonic()
         until = float("inf") if self._for_ever else now + max(GOOD_S, GOOD_SHARE * (now - began))
-        with self._turn:
+        with self._turn:  # in one turn: who asks between the two would have it computed again
+            self._at.pop(key, None)
             self._kept.pop(key, None)
             self._kept[key] = (answer, until)
             while len(self._kept) > self._most:
