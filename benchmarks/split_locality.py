@@ -1,11 +1,13 @@
 """How far an edit reaches: insert a paragraph at random places of a book without headings, and see which chunks change.
 
     python benchmarks/split_locality.py BOOK [BOOK …] [--limit 1000] [--trials 200] [--size 10] [--encoding …]
+                                        [--edit word] [--chapters]
 
 The books are joined (and repeated, each time with other words at the paragraph starts, up to --size MB), chapter lines
 are taken out, and the text goes through blocks and splitter as an ingest would do it: blocks that did not change are
-not split again. Printed: mean fill (tokens per chunk / limit), and the number of chunks of the edited text that the
-text before did not have: median, 95th percentile, most.
+not split again. With --chapters their lines stay, and each begins a unit. With --edit word a word becomes another one
+of the book. Printed: mean fill (tokens per chunk / limit), the number of chunks of the edited text that the text before
+did not have (median, 95th percentile, most), and how many edits changed more than one.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import statistics
 import time
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from pipeline.split.blocks import bounded
@@ -27,12 +30,13 @@ from pipeline.split.tokenizer import load_counter
 CHAPTER = re.compile(r"(?im)^[^\S\n]*(?:(?:chapter|book|part|epilogue)\b[^\n]{0,60}|第.{1,9}[章回节卷][^\n]{0,60})\n")
 PARAGRAPH_START = re.compile(r"\n(?:[^\S\n]*\n)+(?=[^\n]{20})")
 LINE_START = re.compile(r"\n(?=[^\n]{20})")
+WORD = re.compile(r"(?<=[a-z] )[a-z]+(?= [a-z])|(?<=[一-鿿])[一-鿿]{2}(?=[一-鿿])")  # within a sentence
 
 
-def book(paths: Sequence[Path], encoding: str, megabytes: float) -> str:
-    """One text of that many UTF-8 megabytes without chapter lines."""
+def book(paths: Sequence[Path], encoding: str, megabytes: float, *, chapters: bool) -> str:
+    """One text of that many UTF-8 megabytes, with or without its chapter lines."""
     once = "\n\n".join(path.read_bytes().decode(encoding).replace("\r\n", "\n") for path in paths)
-    once = CHAPTER.sub("\n", once)
+    once = once if chapters else CHAPTER.sub("\n", once)
     text, copy = once, 1
     while len(text.encode()) < megabytes * 1e6:
         copy += 1
@@ -43,33 +47,44 @@ def book(paths: Sequence[Path], encoding: str, megabytes: float) -> str:
 class Chunks:
     """Splits texts, keeping what is known of blocks seen before."""
 
-    def __init__(self, splitter: Splitter) -> None:
+    def __init__(self, splitter: Splitter, *, chapters: bool) -> None:
         self._splitter = splitter
+        self._chapters = chapters
         self._blocks: dict[str, list[tuple[str, int]]] = {}
 
     def of(self, text: str) -> list[tuple[str, int]]:
         """Each chunk's text and tokens."""
-        blocks = list(bounded([text]))
+        starts = [found.start() for found in CHAPTER.finditer(text) if found.start()] if self._chapters else []
+        units = [text[start:end] for start, end in pairwise([0, *starts, len(text)])]
+        blocks = [block for unit in units for block in bounded([unit])]
         new = [block for block in blocks if block not in self._blocks]
         for block, pieces in zip(new, self._splitter.split_many(Unit(text=block) for block in new), strict=True):
             self._blocks[block] = [(block[piece.start : piece.end], piece.tokens) for piece in pieces]
         return [chunk for block in blocks for chunk in self._blocks[block]]
 
 
-def trial(text: str, chunks: Chunks, before: Counter[str], places: Sequence[re.Match[str]], rng: random.Random) -> int:
-    """Insert one paragraph; how many chunks are new."""
+def with_paragraph(text: str, places: Sequence[re.Match[str]], rng: random.Random) -> str:
+    """The text with one more paragraph, its words those of another in another order."""
     there = rng.choice(places)
     other = rng.randrange(len(places) - 1)
     words = text[places[other].end() : places[other + 1].start()].split(" ")
     rng.shuffle(words)
     at = there.end()
-    after = Counter(chunk for chunk, _ in chunks.of(text[:at] + " ".join(words) + there.group() + text[at:]))
-    return sum((after - before).values())
+    return text[:at] + " ".join(words) + there.group() + text[at:]
+
+
+def with_word(text: str, rng: random.Random) -> str:
+    """The text with one word for another one of it; headings keep theirs."""
+    while True:
+        here, other = (WORD.search(text, rng.randrange(len(text))) for _ in range(2))
+        line = text.rfind("\n", 0, here.start()) + 1 if here else 0
+        if here and other and here[0] != other[0] and not CHAPTER.match(text, line):
+            return text[: here.start()] + other[0] + text[here.end() :]
 
 
 def main() -> None:
     """Read the books, insert, print."""
-    parser = argparse.ArgumentParser(description="Chunks changed by one inserted paragraph.")
+    parser = argparse.ArgumentParser(description="Chunks changed by one inserted paragraph or changed word.")
     parser.add_argument("books", nargs="+", type=Path)
     parser.add_argument("--encoding", default="utf-8-sig")
     parser.add_argument("--limit", type=int, nargs="+", default=[1000])
@@ -77,23 +92,32 @@ def main() -> None:
     parser.add_argument("--size", type=float, default=10, help="MB of UTF-8")
     parser.add_argument("--tokenizer", type=Path)
     parser.add_argument("--join-lines", action="store_true", help="one line a paragraph, no blank lines")
+    parser.add_argument("--edit", choices=("paragraph", "word"), default="paragraph")
+    parser.add_argument("--chapters", action="store_true", help="keep the chapter lines: each begins a unit")
     options = parser.parse_args()
-    text = book(options.books, options.encoding, options.size)
+    text = book(options.books, options.encoding, options.size, chapters=options.chapters)
     if options.join_lines:
         text = re.sub(r"\n{2,}", "\n", re.sub(r"(?<=[^\n])\n(?=[^\n])", " ", text))
     places = list((LINE_START if options.join_lines else PARAGRAPH_START).finditer(text))
     for limit in options.limit:
         started = time.perf_counter()
-        chunks = Chunks(Splitter(Grain(name="bench", limit=limit), load_counter(options.tokenizer)))
+        chunks = Chunks(
+            Splitter(Grain(name="bench", limit=limit), load_counter(options.tokenizer)), chapters=options.chapters
+        )
         whole = chunks.of(text)
         before = Counter(chunk for chunk, _ in whole)
         rng = random.Random(1)
-        changed = sorted(trial(text, chunks, before, places, rng) for _ in range(options.trials))
+        changed = []
+        for _ in range(options.trials):
+            new = with_word(text, rng) if options.edit == "word" else with_paragraph(text, places, rng)
+            changed.append(sum((Counter(chunk for chunk, _ in chunks.of(new)) - before).values()))
+        changed.sort()
         fill = statistics.mean(tokens for _, tokens in whole) / limit
         print(
             f"limit {limit}: {len(whole)} chunks, fill {fill:.3f}, over {sum(t > limit for _, t in whole)}; changed: "
             f"median {changed[len(changed) // 2]}, p95 {changed[int(len(changed) * 0.95)]}, max {changed[-1]}, "
-            f"mean {statistics.mean(changed):.2f} of {options.trials} ({time.perf_counter() - started:.0f} s)",
+            f"mean {statistics.mean(changed):.2f}; {sum(new > 1 for new in changed)} of {options.trials} more than one "
+            f"({time.perf_counter() - started:.0f} s)",
             flush=True,
         )
 
