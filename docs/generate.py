@@ -16,6 +16,7 @@ from unittest import mock
 from typer.main import get_command
 
 from octavo.cli.exits import Exit
+from octavo.cli.later import Later
 from octavo.cli.main import app
 from octavo.web.app import described
 from pipeline.models.errors import POLICIES, TABLE
@@ -169,7 +170,8 @@ def commands() -> Iterator[tuple[str, Any]]:
     """Every command with its full name, those of groups too."""
 
     def below(name: str, command: Any) -> Iterator[tuple[str, Any]]:
-        for word, inner in getattr(command, "commands", {}).items():
+        for word, known in getattr(command, "commands", {}).items():
+            inner = known.load() if isinstance(known, Later) else known
             yield f"{name} {word}", inner
             yield from below(f"{name} {word}", inner)
 

@@ -1,8 +1,12 @@
 """Octavo: a chunk-native durable job pipeline for huge documents."""
 
-from pipeline.ops.decorators import map_op, prompt_op, reduce_op
-from pipeline.ops.values import OpOutput, Span
-from pipeline.retry import PermanentError, ProviderDownError, RateLimitedError
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pipeline.ops.decorators import map_op, prompt_op, reduce_op
+    from pipeline.ops.values import OpOutput, Span
+    from pipeline.retry import PermanentError, ProviderDownError, RateLimitedError
 
 __all__ = [
     "OpOutput",
@@ -14,3 +18,22 @@ __all__ = [
     "prompt_op",
     "reduce_op",
 ]
+
+# Loaded when they are asked for: what they need would keep every command line waiting.
+_HOMES = {
+    "OpOutput": "pipeline.ops.values",
+    "PermanentError": "pipeline.retry",
+    "ProviderDownError": "pipeline.retry",
+    "RateLimitedError": "pipeline.retry",
+    "Span": "pipeline.ops.values",
+    "map_op": "pipeline.ops.decorators",
+    "prompt_op": "pipeline.ops.decorators",
+    "reduce_op": "pipeline.ops.decorators",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'octavo' has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return found

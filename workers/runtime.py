@@ -18,17 +18,15 @@ from pipeline.ops import registry
 from pipeline.ops.values import Json
 from pipeline.settings import LimitsSpec, Settings
 from pipeline.spec import GrainSpec
-from pipeline.split.grain import Grain
 from workers import clock, failpoints
 from workers.gate import Gate
 from workers.governor.local import LocalGovernor
 from workers.governor.port import Governor, Limits
-from workers.governor.redis import RedisGovernor
 from workers.governor.rules import Tuning
-from workers.ingest.ingest import Cutting
 from workers.locks import ProcessLock
 
 if TYPE_CHECKING:
+    from workers.ingest.ingest import Cutting
     from workers.models.direct import Direct
 
 
@@ -143,6 +141,8 @@ class Runtime:
         tuning = Tuning(lease_s=self.settings.lease_s)
         governor: Governor
         if self.settings.distributed:
+            from workers.governor.redis import RedisGovernor  # so does the client
+
             governor = RedisGovernor(self.settings.redis_url or "", limits, tuning=tuning)
         else:
             governor = LocalGovernor(limits, tuning=tuning)
@@ -169,7 +169,9 @@ class Runtime:
 
     def cutting(self, spec: GrainSpec, tokenizer: str | None = None) -> Cutting:
         """A grain with the tokenizer that counts for it: that of the settings, where no other is named."""
-        from pipeline.split.tokenizer import load_counter  # loading a tokenizer takes a while
+        from pipeline.split.grain import Grain  # so do what reads and the tokenizers
+        from pipeline.split.tokenizer import load_counter
+        from workers.ingest.ingest import Cutting
 
         tokenizer = tokenizer or self.settings.tokenizer
         counter = load_counter(Path(tokenizer) if tokenizer and tokenizer != "characters" else tokenizer)

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from db.database import Repositories
-from db.version import is_current
-from pipeline import settings
-from pipeline.errors import OctavoError
-from pipeline.spec import builtin_names
-from workers.runtime import Runtime
+if TYPE_CHECKING:
+    from db.database import Repositories
 
 MOST = 200  # names that are looked at
 
 
 def pipelines(incomplete: str) -> list[str]:
     """The built-in pipelines."""
+    from pipeline.spec import builtin_names
+
     return [name for name in builtin_names() if name.startswith(incomplete)]
 
 
@@ -44,6 +42,11 @@ def outputs(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def _stored(ctx: typer.Context, incomplete: str, names: Callable[[Repositories], list[str]]) -> list[str]:
     """Names in a state that is there already; none where it is not, or can not be read: a shell is told no errors."""
+    from db.version import is_current  # all that follows is loaded by who completes, and by no command
+    from pipeline import settings
+    from pipeline.errors import OctavoError
+    from workers.runtime import Runtime
+
     try:
         given: dict[str, Any] = {"state": ctx.params.get("state")}
         found = settings.current(given)

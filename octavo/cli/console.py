@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pipeline import canonical, settings
+from pipeline import canonical
 from pipeline.errors import OctavoError, StorageError
 from pipeline.ops.values import Json
 
@@ -150,6 +150,8 @@ def show_tracebacks(wanted: bool) -> None:
 
 
 def _wants_traceback() -> bool:
+    from pipeline import settings  # what reads them takes longer to load than a line takes to print
+
     try:
         return _tracebacks.is_set() or settings.current({}).debug
     except OctavoError:  # the settings may be what is wrong

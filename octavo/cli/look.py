@@ -15,7 +15,6 @@ from pipeline.errors import NotFoundError
 from pipeline.read.places import where
 from workers.fresh.standing import STATES as VIEW_STATES
 from workers.fresh.standing import view_row
-from workers.ingest.preview import preview_chunks
 from workers.outputs.cite import Citation
 from workers.outputs.export import canonical_lines, json_lines, markdown
 from workers.outputs.job import find_job, find_output, view
@@ -274,6 +273,8 @@ def chunks(
     with options.runtime(state, tokenizer=tokenizer) as runtime:
         if preview:
             grain = options.pipeline_with("summary", limit, overlap).grain
+            from workers.ingest.preview import preview_chunks  # what reads and splits is slow to load
+
             found = list(preview_chunks(book, runtime.cutting(grain), encoding))
         else:
             document, chunking_id = _chunking(runtime, book, limit, overlap)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from db.database import Database
 from db.values import Job, Step
@@ -10,10 +11,12 @@ from octavo.cli import console
 from pipeline.ops.kinds import MOST_QUESTIONS
 from pipeline.ops.values import Json
 from pipeline.read.places import where
-from workers.ingest.ingest import Ingested
 from workers.outputs.present import OUTPUT_VERSION
-from workers.planning.preview import StepPreview, whole
 from workers.progress import JobProgress
+
+if TYPE_CHECKING:  # they load what reads and splits, which most commands do not do
+    from workers.ingest.ingest import Ingested
+    from workers.planning.preview import StepPreview
 
 SHOWN_ENTRIES = 30
 SHOWN_CHAPTERS = 8
@@ -206,6 +209,8 @@ PLAN = ("step", "model", "tasks", "hits", "calls", "tokens in", "tokens out", "c
 
 def plan(steps: Sequence[StepPreview], currency: str) -> None:
     """A dry run as a table: one row a step, and all of it."""
+    from workers.planning.preview import whole
+
     rows = [_plan_row(step.step, step.model or "", step.row()) for step in steps]
     total = whole(steps)
     console.table(PLAN, [*rows, _plan_row("all", "", total | {"tasks": "", "hits": ""})])

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from importlib import import_module
 
 from pipeline.errors import EmptyError, ReadError
 from pipeline.read.archives import GzipReader, ZipReader
 from pipeline.read.containers import DOCX, EPUB, ZIP, container_type
-from pipeline.read.docx_reader import DocxReader
-from pipeline.read.epub_reader import EpubReader
-from pipeline.read.html_reader import HtmlReader
 from pipeline.read.joined import JOINED
 from pipeline.read.markdown_reader import MarkdownReader
-from pipeline.read.pdf_reader import PdfReader
 from pipeline.read.reading import Reader, Reading, ReadOptions, Source
 from pipeline.read.text import TextReader
 
@@ -73,7 +71,22 @@ _HTML = re.compile(
 )
 _FICTION_BOOK = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<FictionBook[\s>]")
 
-_readers: dict[str, Reader] = {}
+
+@dataclass(frozen=True, slots=True)
+class _Later:
+    """A reader that is loaded when it is first used: what its format needs is slow to load, and most books are text."""
+
+    name: str
+    where: str  # module:class
+
+
+_readers: dict[str, Reader | _Later] = {
+    "text/html": (_HTML_READER := _Later("html", "pipeline.read.html_reader:HtmlReader")),
+    "application/xhtml+xml": _HTML_READER,
+    EPUB: _Later("epub", "pipeline.read.epub_reader:EpubReader"),
+    DOCX: _Later("docx", "pipeline.read.docx_reader:DocxReader"),
+    "application/pdf": _Later("pdf", "pipeline.read.pdf_reader:PdfReader"),
+}
 
 
 def register(reader: Reader) -> None:
@@ -84,7 +97,15 @@ def register(reader: Reader) -> None:
 
 def reader_for(media_type: str) -> Reader | None:
     """The reader of a media type, or None."""
-    return _readers.get(media_type)
+    found = _readers.get(media_type)
+    return _loaded(found) if isinstance(found, _Later) else found
+
+
+def _loaded(later: _Later) -> Reader:
+    module, _, name = later.where.partition(":")
+    reader: Reader = getattr(import_module(module), name)()
+    _readers.update({media_type: reader for media_type, one in _readers.items() if one is later})
+    return reader
 
 
 def media_type_of(name: str, head: bytes) -> str:
@@ -142,15 +163,12 @@ def read(source: Source, options: ReadOptions | None = None, media_type: str | N
 def stands(reader: str, version: int) -> bool:
     """Would a source be read today as it was by a reader of this name (`gzip+text`: one within the other)?"""
     *outer, name = reader.split("+")
-    known = {one.name: one for one in _readers.values()}
-    return all(one in known or one == JOINED for one in outer) and name in known and known[name].version == version
+    known = {one.name: media_type for media_type, one in _readers.items()}
+    found = reader_for(known[name]) if name in known else None
+    return all(one in known or one == JOINED for one in outer) and found is not None and found.version == version
 
 
 register(TextReader())
 register(MarkdownReader())
-register(HtmlReader())
-register(EpubReader())
-register(DocxReader())
-register(PdfReader())
 register(GzipReader(find_type, read))
 register(ZipReader(find_type, read))

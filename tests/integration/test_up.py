@@ -39,12 +39,9 @@ SENTENCE = "Call me Ishmael. Some years ago, never mind how long precisely, I we
 UP = """
 import sys
 from pathlib import Path
-from octavo.cli import up
-from octavo.cli.main import run_guarded, app
+from octavo.cli.main import run_guarded
 from workers.supervise import stack
 stack.octavo_command = lambda: (sys.executable, sys.argv[1])
-if "up" not in {command.name for command in app.registered_commands}:
-    app.command("up")(up.up)
 raise SystemExit(run_guarded(["up", *sys.argv[2:]]))
 """
 
