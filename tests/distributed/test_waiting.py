@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 from uuid import UUID
 
 from pipeline.states import JobState
 from tests.distributed.books import HEAD, MAP, MERGE, ONLY_MAP, book
 from tests.distributed.fleet import Fleet
 from tests.distributed.servers import until
+from workers.clock import now_ms
+from workers.faces.queues import queue_rows
 from workers.outputs.job import find_job
 from workers.progress import progress
 
@@ -30,6 +33,13 @@ def _because(fleet: Fleet, job: UUID | str) -> str:
     """Why a job waits, as `octavo status` says."""
     with fleet.database.read() as rows:
         return str(progress(rows, find_job(rows, str(job)), fleet.runtime.settings).waits_because())
+
+
+def _queues(fleet: Fleet) -> dict[str, Any]:
+    """The queues, as the page of workers and the API show them."""
+    with fleet.database.read() as rows:
+        alive = rows.dispatches.processes(since_ms=now_ms() - int(fleet.lease_s * 1000), limit=100)
+        return {str(row["queue"]): row for row in queue_rows(rows, fleet.runtime.settings, alive)}
 
 
 def _says(fleet: Fleet, job: UUID | str, what: str) -> None:
@@ -86,8 +96,13 @@ def test_a_job_without_a_worker_for_its_queue_says_so(fleet: Fleet) -> None:
     job = fleet.begin(ONLY_MAP, book(10))
     fleet.worker("--queues", "control,compute", slots=2)
     _says(fleet, job, "no live worker serves the queue 'cheap' (step draw)")
-    fleet.worker("--queues", "cheap", slots=2, wait=False)
+    idle = {"queue": "compute", "workers": 1, "slots": 2, "waiting": 0, "running": 0}
+    waiting = {"queue": "cheap", "workers": 0, "slots": 0, "waiting": 10, "running": 0}
+    until(lambda: _queues(fleet) == {"cheap": waiting, "compute": idle}, within_s=40, what="ten tasks wait")
+    fleet.worker("--queues", "cheap", slots=3, wait=False)
     fleet.finish(job)
+    served = {"queue": "cheap", "workers": 1, "slots": 3, "waiting": 0, "running": 0}
+    assert _queues(fleet) == {"cheap": served, "compute": idle}
 
 
 def test_a_merge_that_can_not_be_planned_ends_its_job_and_says_why(fleet: Fleet) -> None:

@@ -233,6 +233,9 @@ def test_the_pages_are_served_to_who_has_the_token(running: Running) -> None:
     status, body = asked("/v1/workers", Authorization=f"Bearer {running.token}")
     assert status == 200
     assert json.loads(body)["items"] == []  # the worker is a stand-in, which beats in no row
+    status, page = asked("/workers", Authorization=f"Bearer {running.token}")
+    assert status == 200
+    assert f'<a href="http://127.0.0.1:{running.flower_port}/"' in page.decode(), "the page of workers leads to Flower"
 
 
 def test_only_loopback_is_listened_on_and_redis_wants_its_password(running: Running) -> None:
