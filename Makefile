@@ -22,7 +22,9 @@ demo: $(VENV)/.ready-demo
 demo-mlx: $(VENV)/.ready-mlx
 	@$(BIN)/python samples/demo_mlx.py
 
-# Several at a time: much of them is waiting for processes. Each brings servers and folders of its own.
+# Several at a time: much of them is waiting for processes. Each brings servers and folders of its own. A thousand
+# processes begin; where the environment forbids bytecode files, each would compile all of its modules again.
+test nightly: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/.ready-test
 	$(BIN)/pytest -m "not nightly" -n 3 --dist worksteal
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,12 @@ import pytest
 from tests.corpus import ABSENT, CORPUS
 
 HERE = Path(__file__).resolve().parent
+
+
+def pytest_configure() -> None:
+    """A shell that starts the tests in the background makes them, and all that they start, deaf to Ctrl-C."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

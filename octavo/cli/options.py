@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import shlex
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -92,10 +95,12 @@ def runtime(
     ops: list[str] | None = None,
     tokenizer: str | None = None,
 ) -> Iterator[Runtime]:
-    """The runtime of one command, closed at its end."""
+    """The runtime of one command, closed at its end. SIGTERM ends the command as Ctrl-C does, with words."""
     made = Runtime(
         settings.current({"state": state, "model": model, "ops": tuple(ops) if ops else None, "tokenizer": tokenizer})
     )
+    in_main = threading.current_thread() is threading.main_thread()  # no other may set handlers
+    before = signal.signal(signal.SIGTERM, _interrupt) if in_main else None
     try:
         yield made
     except Interrupted:
@@ -105,6 +110,12 @@ def runtime(
         raise
     finally:
         made.close()
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
 
 
 def command(runtime: Runtime, *words: str) -> str:

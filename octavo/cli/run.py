@@ -194,11 +194,11 @@ def work(runtime: Runtime, job: Job, *, quiet: bool) -> Job:
 
 def watch_workers(runtime: Runtime, job: Job, *, quiet: bool) -> Job:
     """Let the workers do a job and look on. Ctrl-C only ends the looking on."""
-    from workers.distributed.worker import ring_control
-
-    ring_control(runtime.settings)
     leave = threading.Event()
     with Watch(quiet=quiet) as watch, stopping(leave.set):
+        from workers.distributed.worker import ring_control  # slow to load, and the workers may be at it already
+
+        ring_control(runtime.settings)
         job = follow(runtime, job.id, watch.beat, leave)
     if leave.is_set() and job.state is JobState.RUNNING:
         console.note(
