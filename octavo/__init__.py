@@ -37,3 +37,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'octavo' has no attribute {name!r}")
     found = globals()[name] = getattr(import_module(_HOMES[name]), name)
     return found
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_HOMES]

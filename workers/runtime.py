@@ -141,7 +141,7 @@ class Runtime:
         tuning = Tuning(lease_s=self.settings.lease_s)
         governor: Governor
         if self.settings.distributed:
-            from workers.governor.redis import RedisGovernor  # so does the client
+            from workers.governor.redis import RedisGovernor  # the Redis client takes a while to load
 
             governor = RedisGovernor(self.settings.redis_url or "", limits, tuning=tuning)
         else:
@@ -169,8 +169,8 @@ class Runtime:
 
     def cutting(self, spec: GrainSpec, tokenizer: str | None = None) -> Cutting:
         """A grain with the tokenizer that counts for it: that of the settings, where no other is named."""
-        from pipeline.split.grain import Grain  # so do what reads and the tokenizers
-        from pipeline.split.tokenizer import load_counter
+        from pipeline.split.grain import Grain
+        from pipeline.split.tokenizer import load_counter  # a tokenizer, and what reads, take a while to load
         from workers.ingest.ingest import Cutting
 
         tokenizer = tokenizer or self.settings.tokenizer

@@ -448,7 +448,7 @@ def test_two_hundred_places_of_the_novel(sqlite_lab: Laboratory, web_novel: str,
     maps, folds = spread([calls.maps for calls in found]), spread([calls.folds for calls in found])
     (lab.folder.parent / f"{what}.figures").write_text(f"depth {depth}, maps {maps}, folds {folds}")
     if what == "word":
-        # Where a word has more tokens than the one before it, a chunk that is full to the last token must be cut.
+        # Where a word has more tokens than the one before it, a chunk that is full must be cut, or two just fitted.
         assert maps[:2] == (1, 1)
         assert maps[2] <= 2
         assert folds[0] <= depth + 1

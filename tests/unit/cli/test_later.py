@@ -53,6 +53,7 @@ def test_a_group_without_a_command_shows_what_there_is_line_by_line(capsys: pyte
 
 
 def test_what_octavo_offers_to_those_who_write_ops_is_there_by_name() -> None:
+    assert set(octavo.__all__) <= set(dir(octavo))
     assert all(getattr(octavo, name).__module__.startswith("pipeline.") for name in octavo.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'reduce'"):
         octavo.reduce  # noqa: B018
