@@ -1,6 +1,6 @@
 """Octavo: a chunk-native durable job pipeline for huge documents."""
 
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'octavo' has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    found = globals()[name] = resolve_name(f"{_HOMES[name]}:{name}")
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 
 import typer
@@ -23,8 +23,7 @@ class Later(TyperCommand):
 
     def load(self) -> TyperCommand | TyperGroup:
         """The command itself."""
-        module, _, name = self.where.partition(":")
-        found: Any = getattr(import_module(module), name)
+        found: Any = resolve_name(self.where)
         command: Any
         if isinstance(found, typer.Typer):
             command = typer.main.get_group(found)

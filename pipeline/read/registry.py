@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from importlib import import_module
+from pkgutil import resolve_name
 
 from pipeline.errors import EmptyError, ReadError
 from pipeline.read.archives import GzipReader, ZipReader
@@ -102,8 +102,7 @@ def reader_for(media_type: str) -> Reader | None:
 
 
 def _loaded(later: _Later) -> Reader:
-    module, _, name = later.where.partition(":")
-    reader: Reader = getattr(import_module(module), name)()
+    reader: Reader = resolve_name(later.where)()
     _readers.update({media_type: reader for media_type, one in _readers.items() if one is later})
     return reader
 
