@@ -1,7 +1,9 @@
 """Where a text may be cut: headings, scene breaks, paragraphs, lines and sentences, each with its kind.
 
 A place is an offset and a rank; lower is better. The whole part of the rank is one of the kinds below, the fraction a
-hash of the last letters before the place. They are few, so that a word edited anywhere else moves no cut.
+hash of the text before the place. For a paragraph or a line that is first of all its marks, which an edited word leaves
+as they are: many are better than few, for then what is inserted most, a short paragraph, moves no cut. Then its last
+letters. They are few, so that a word edited anywhere else moves no cut either.
 """
 
 from __future__ import annotations
@@ -40,7 +42,10 @@ ATX_HEADING = re.compile(r"^ {0,3}#{1,6}(?:[ \t][^\n]*)?\n(?:[^\S\n]*\n)*", re.M
 HEADING_AT = re.compile(r"[^\n]*\n(?: {0,3}(?:=+|-+)[ \t]*\n)?(?:[^\S\n]*\n)*")
 DELIMITER_ROW = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\||\n)")
 TITLE_LENGTH = 100  # characters: a first line up to this long, with no mark at its end, is taken for a title
-LETTERS = 4  # the last ones before a place decide its fraction, marks and white space behind them left aside
+MARK = re.compile(r"[^\w\s]")
+MARKS = 8  # so many, or the last so many, of a paragraph or line decide the fraction of the place after it
+MARKED = 1024  # characters before a place in which its marks are looked for
+LETTERS = 4  # the last ones before a place decide between those with the same marks, what stands behind them left aside
 HASHED = 32  # characters before a place that decide between those with the same letters
 BEHIND = " \t\n\u3000\u00a0.,;:!?…—-。，；：！？、\"'”’」』）》】〉)]*_~|`>#=+"
 MANY_BLANK = 4  # line ends in a run of blank lines that make a scene break
@@ -52,6 +57,13 @@ def rank(text: str, at: int, kind: float) -> float:
     letters = before.rstrip(BEHIND)[-LETTERS:] or before
     chosen = zlib.crc32(letters.encode("utf-8", "surrogatepass")) >> 8
     return kind + (chosen + zlib.crc32(before.encode("utf-8", "surrogatepass")) / 2**32) / 2**24
+
+
+def rank_after(text: str, start: int, at: int, kind: float) -> float:
+    """The rank of a place behind the paragraph or line that begins at `start`: by its marks, then as `rank` says."""
+    marks = MARK.findall(text, max(start, at - MARKED), at)[-MARKS:]
+    chosen = (MARKS - len(marks)) << 12 | zlib.crc32("".join(marks).encode("utf-8", "surrogatepass")) >> 20
+    return kind + (chosen + rank(text, at, 0)) / 2**16
 
 
 def sentences(text: str, start: int, end: int, pattern: re.Pattern[str] = SENTENCE_OR_LINE_END) -> Iterator[Place]:
@@ -66,7 +78,8 @@ def sentences(text: str, start: int, end: int, pattern: re.Pattern[str] = SENTEN
         elif at < end and run[0] not in IDEOGRAPHIC and (not run[-1].isspace() or text[at].islower()):
             continue
         if start < at < end and not clings(text[at]):
-            yield at, rank(text, at, kind)
+            line = text.rfind("\n", 0, found.start()) + 1 if kind == LINE else at
+            yield at, rank_after(text, line, at, kind) if kind == LINE else rank(text, at, kind)
 
 
 def outline(text: str, preferred: Sequence[Preferred], spare: int, share: float) -> list[Place]:
@@ -81,7 +94,7 @@ def outline(text: str, preferred: Sequence[Preferred], spare: int, share: float)
             places.extend(place for place in sentences(text, start, at, SENTENCE_END) if place[1] < worst)
         if at < end:
             many = found.group().count("\n") >= MANY_BLANK
-            places.append((at, rank(text, at, SCENE if many else PARAGRAPH)))
+            places.append((at, rank_after(text, start, at, SCENE if many else PARAGRAPH)))
         start = at
     if _long(text, start, end, spare):
         places.extend(place for place in sentences(text, start, end, SENTENCE_END) if place[1] < worst)

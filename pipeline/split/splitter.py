@@ -15,7 +15,7 @@ from pipeline.errors import UsageError
 from pipeline.split.grain import Grain, Piece, TokenCounter, Unit
 from pipeline.split.rounds import Cutter
 
-SPLITTER_VERSION = 3  # a new one makes the pieces of unchanged texts stale
+SPLITTER_VERSION = 4  # a new one makes the pieces of unchanged texts stale
 BATCH = 524_288  # characters worked on together
 AHEAD = 3  # batches under way at once
 

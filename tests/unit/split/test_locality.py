@@ -57,6 +57,21 @@ def test_an_insertion_changes_few_chunks_and_chunks_are_well_filled(kind: str) -
     assert changed[-1] <= 12
 
 
+@pytest.mark.parametrize("kind", [kind for kind in TEXTS if kind != "one giant line"])
+def test_a_word_for_another_of_its_length_changes_its_own_chunk_and_no_other(kind: str) -> None:
+    text = TEXTS[kind]()
+    words, new = (r"[一-鿿]{2}", "灯船") if kind == "Chinese" else (r"\b[a-z]{4}\b", "mole")
+    splitter = Splitter(Grain(name="test", limit=LIMIT if kind == "Chinese" else 5 * LIMIT), counters()["characters"])
+
+    def chunks(whole: str) -> Counter[str]:
+        return Counter(whole[piece.start : piece.end] for piece in splitter.split(Unit(text=whole)))
+
+    before = chunks(text)
+    for word in random.Random(5).sample(list(re.finditer(words, text)), 400):
+        after = chunks(text[: word.start()] + new + text[word.end() :])
+        assert (after - before).total() == (word[0] != new), text[word.start() - 40 : word.end() + 40]
+
+
 @pytest.mark.corpus
 @pytest.mark.parametrize("name", ["en/moby-dick_1991-etext_crlf.txt", "zh/西游记.txt"])
 def test_real_books_without_headings_are_split_soundly_and_locally(name: str) -> None:
