@@ -42,7 +42,11 @@ ATX_HEADING = re.compile(r"^ {0,3}#{1,6}(?:[ \t][^\n]*)?\n(?:[^\S\n]*\n)*", re.M
 HEADING_AT = re.compile(r"[^\n]*\n(?: {0,3}(?:=+|-+)[ \t]*\n)?(?:[^\S\n]*\n)*")
 DELIMITER_ROW = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\||\n)")
 TITLE_LENGTH = 100  # characters: a first line up to this long, with no mark at its end, is taken for a title
-MARK = re.compile(r"[^\w\s]")
+# No hyphen or apostrophe, which belong to words; ranges, since what `\w` holds differs between versions of Python.
+MARK = re.compile(
+    "[!-&(-,./:-@[-^`{-~\u00a1\u00ab\u00b6\u00b7\u00bb\u00bf\u060c\u061b\u061f\u06d4\u0964\u0965\u2012-\u2018"
+    "\u201a-\u2027\u2030-\u205e\u3001-\u3003\u3008-\u301f\u30fb\uff01-\uff0f\uff1a-\uff20\uff3b-\uff3e\uff5b-\uff65]"
+)
 MARKS = 8  # so many, or the last so many, of a paragraph or line decide the fraction of the place after it
 MARKED = 1024  # characters before a place in which its marks are looked for
 LETTERS = 4  # the last ones before a place decide between those with the same marks, what stands behind them left aside
