@@ -1,7 +1,7 @@
 """How far an edit reaches: insert a paragraph at random places of a book without headings, and see which chunks change.
 
-    python benchmarks/split_locality.py BOOK [BOOK …] [--limit 1000] [--trials 200] [--size 10] [--encoding …]
-                                        [--edit word] [--chapters]
+    python benchmarks/split_locality.py BOOK [BOOK …] [--limit 1000] [--trials 200] [--seed 1] [--size 10]
+                                        [--encoding …] [--edit word] [--chapters]
 
 The books are joined (and repeated, each time with other words at the paragraph starts, up to --size MB), chapter lines
 are taken out, and the text goes through blocks and splitter as an ingest would do it: blocks that did not change are
@@ -17,8 +17,9 @@ import random
 import re
 import statistics
 import time
-from collections import Counter
+from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -45,17 +46,14 @@ def book(paths: Sequence[Path], encoding: str, megabytes: float, *, chapters: bo
 
 
 class Chunks:
-    """Splits texts, keeping what is known of blocks seen before."""
+    """Splits units, keeping what is known of blocks seen before."""
 
-    def __init__(self, splitter: Splitter, *, chapters: bool) -> None:
+    def __init__(self, splitter: Splitter) -> None:
         self._splitter = splitter
-        self._chapters = chapters
         self._blocks: dict[str, list[tuple[str, int]]] = {}
 
-    def of(self, text: str) -> list[tuple[str, int]]:
+    def of(self, units: Sequence[str]) -> list[tuple[str, int]]:
         """Each chunk's text and tokens."""
-        starts = [found.start() for found in CHAPTER.finditer(text) if found.start()] if self._chapters else []
-        units = [text[start:end] for start, end in pairwise([0, *starts, len(text)])]
         blocks = [block for unit in units for block in bounded([unit])]
         new = [block for block in blocks if block not in self._blocks]
         for block, pieces in zip(new, self._splitter.split_many(Unit(text=block) for block in new), strict=True):
@@ -63,23 +61,31 @@ class Chunks:
         return [chunk for block in blocks for chunk in self._blocks[block]]
 
 
-def with_paragraph(text: str, places: Sequence[re.Match[str]], rng: random.Random) -> str:
-    """The text with one more paragraph, its words those of another in another order."""
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What stands between two offsets of a text becomes another text."""
+
+    start: int
+    end: int
+    new: str
+
+
+def paragraph(text: str, places: Sequence[re.Match[str]], rng: random.Random) -> Edit:
+    """One more paragraph, its words those of another in another order."""
     there = rng.choice(places)
     other = rng.randrange(len(places) - 1)
     words = text[places[other].end() : places[other + 1].start()].split(" ")
     rng.shuffle(words)
-    at = there.end()
-    return text[:at] + " ".join(words) + there.group() + text[at:]
+    return Edit(there.end(), there.end(), " ".join(words) + there.group())
 
 
-def with_word(text: str, rng: random.Random) -> str:
-    """The text with one word for another one of it; headings keep theirs."""
+def word(text: str, rng: random.Random) -> Edit:
+    """One word for another one of the text; headings keep theirs."""
     while True:
         here, other = (WORD.search(text, rng.randrange(len(text))) for _ in range(2))
         line = text.rfind("\n", 0, here.start()) + 1 if here else 0
         if here and other and here[0] != other[0] and not CHAPTER.match(text, line):
-            return text[: here.start()] + other[0] + text[here.end() :]
+            return Edit(here.start(), here.end(), other[0])
 
 
 def main() -> None:
@@ -89,6 +95,7 @@ def main() -> None:
     parser.add_argument("--encoding", default="utf-8-sig")
     parser.add_argument("--limit", type=int, nargs="+", default=[1000])
     parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--size", type=float, default=10, help="MB of UTF-8")
     parser.add_argument("--tokenizer", type=Path)
     parser.add_argument("--join-lines", action="store_true", help="one line a paragraph, no blank lines")
@@ -99,18 +106,21 @@ def main() -> None:
     if options.join_lines:
         text = re.sub(r"\n{2,}", "\n", re.sub(r"(?<=[^\n])\n(?=[^\n])", " ", text))
     places = list((LINE_START if options.join_lines else PARAGRAPH_START).finditer(text))
+    starts = [0, *(found.start() for found in CHAPTER.finditer(text) if found.start() and options.chapters)]
+    units = [text[start:end] for start, end in pairwise([*starts, len(text)])]
     for limit in options.limit:
         started = time.perf_counter()
-        chunks = Chunks(
-            Splitter(Grain(name="bench", limit=limit), load_counter(options.tokenizer)), chapters=options.chapters
-        )
-        whole = chunks.of(text)
-        before = Counter(chunk for chunk, _ in whole)
-        rng = random.Random(1)
+        chunks = Chunks(Splitter(Grain(name="bench", limit=limit), load_counter(options.tokenizer)))
+        whole = chunks.of(units)
+        known = {chunk for chunk, _ in whole}
+        rng = random.Random(options.seed)
         changed = []
         for _ in range(options.trials):
-            new = with_word(text, rng) if options.edit == "word" else with_paragraph(text, places, rng)
-            changed.append(sum((Counter(chunk for chunk, _ in chunks.of(new)) - before).values()))
+            edit = word(text, rng) if options.edit == "word" else paragraph(text, places, rng)
+            at = bisect_right(starts, edit.start) - 1
+            unit, start = units[at], starts[at]
+            new = unit[: edit.start - start] + edit.new + unit[edit.end - start :]
+            changed.append(sum(chunk not in known for chunk, _ in chunks.of([new])))
         changed.sort()
         fill = statistics.mean(tokens for _, tokens in whole) / limit
         print(
