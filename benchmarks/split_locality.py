@@ -1,13 +1,14 @@
-"""How far an edit reaches: insert a paragraph at random places of a book without headings, and see which chunks change.
+"""How far an edit reaches: put a paragraph into random places of a book without headings, and see which chunks change.
 
     python benchmarks/split_locality.py BOOK [BOOK …] [--limit 1000] [--trials 200] [--seed 1] [--size 10]
-                                        [--encoding …] [--edit word] [--chapters]
+                                        [--encoding …] [--edit word|sentence] [--chapters]
 
 The books are joined (and repeated, each time with other words at the paragraph starts, up to --size MB), chapter lines
 are taken out, and the text goes through blocks and splitter as an ingest would do it: blocks that did not change are
 not split again. With --chapters their lines stay, and each begins a unit. With --edit word a word becomes another one
-of the book. Printed: mean fill (tokens per chunk / limit), the number of chunks of the edited text that the text before
-did not have (median, 95th percentile, most), and how many edits changed more than one.
+of the book, with --edit sentence a sentence of it is put behind another. Printed: mean fill (tokens per chunk / limit),
+the number of chunks of the edited text that the text before did not have (median, 95th percentile, most), and how many
+edits changed more than one.
 """
 
 from __future__ import annotations
@@ -32,6 +33,10 @@ CHAPTER = re.compile(r"(?im)^[^\S\n]*(?:(?:chapter|book|part|epilogue)\b[^\n]{0,
 PARAGRAPH_START = re.compile(r"\n(?:[^\S\n]*\n)+(?=[^\n]{20})")
 LINE_START = re.compile(r"\n(?=[^\n]{20})")
 WORD = re.compile(r"(?<=[a-z] )[a-z]+(?= [a-z])|(?<=[一-鿿])[一-鿿]{2}(?=[一-鿿])")  # within a sentence
+
+SENTENCE = re.compile(
+    r"(?<=[.!?] )[A-Z][^.!?\n]*[.!?] |(?<=[。！？])[一-鿿][^。！？\n“”]*[。！？]"
+)  # another stands before it
 
 
 def book(paths: Sequence[Path], encoding: str, megabytes: float, *, chapters: bool) -> str:
@@ -88,9 +93,19 @@ def word(text: str, rng: random.Random) -> Edit:
             return Edit(here.start(), here.end(), other[0])
 
 
+def sentence(text: str, rng: random.Random) -> Edit:
+    """One more sentence of the book, behind another within a paragraph."""
+    here, other = (SENTENCE.search(text, rng.randrange(len(text) // 2)) for _ in range(2))
+    if here is None or other is None:
+        raise SystemExit("There is no sentence in the first half of the text.")
+    return Edit(here.end(), here.end(), other[0])
+
+
 def main() -> None:
     """Read the books, insert, print."""
-    parser = argparse.ArgumentParser(description="Chunks changed by one inserted paragraph or changed word.")
+    parser = argparse.ArgumentParser(
+        description="Chunks changed by one inserted paragraph or sentence, or one changed word."
+    )
     parser.add_argument("books", nargs="+", type=Path)
     parser.add_argument("--encoding", default="utf-8-sig")
     parser.add_argument("--limit", type=int, nargs="+", default=[1000])
@@ -99,7 +114,7 @@ def main() -> None:
     parser.add_argument("--size", type=float, default=10, help="MB of UTF-8")
     parser.add_argument("--tokenizer", type=Path)
     parser.add_argument("--join-lines", action="store_true", help="one line a paragraph, no blank lines")
-    parser.add_argument("--edit", choices=("paragraph", "word"), default="paragraph")
+    parser.add_argument("--edit", choices=("paragraph", "sentence", "word"), default="paragraph")
     parser.add_argument("--chapters", action="store_true", help="keep the chapter lines: each begins a unit")
     options = parser.parse_args()
     text = book(options.books, options.encoding, options.size, chapters=options.chapters)
@@ -108,6 +123,7 @@ def main() -> None:
     places = list((LINE_START if options.join_lines else PARAGRAPH_START).finditer(text))
     starts = [0, *(found.start() for found in CHAPTER.finditer(text) if found.start() and options.chapters)]
     units = [text[start:end] for start, end in pairwise([*starts, len(text)])]
+    edits = {"word": word, "sentence": sentence, "paragraph": lambda text, rng: paragraph(text, places, rng)}
     for limit in options.limit:
         started = time.perf_counter()
         chunks = Chunks(Splitter(Grain(name="bench", limit=limit), load_counter(options.tokenizer)))
@@ -116,7 +132,7 @@ def main() -> None:
         rng = random.Random(options.seed)
         changed = []
         for _ in range(options.trials):
-            edit = word(text, rng) if options.edit == "word" else paragraph(text, places, rng)
+            edit = edits[options.edit](text, rng)
             at = bisect_right(starts, edit.start) - 1
             unit, start = units[at], starts[at]
             new = unit[: edit.start - start] + edit.new + unit[edit.end - start :]

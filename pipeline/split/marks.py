@@ -1,9 +1,8 @@
 """Where a text may be cut: headings, scene breaks, paragraphs, lines and sentences, each with its kind.
 
 A place is an offset and a rank; lower is better. The whole part of the rank is one of the kinds below, the fraction a
-hash of the text before the place. For a paragraph or a line that is first of all its marks, which an edited word leaves
-as they are: many are better than few, for then what is inserted most, a short paragraph, moves no cut. Then its last
-letters. They are few, so that a word edited anywhere else moves no cut either.
+hash of the text before the place. Behind a paragraph or a line that is first of its last marks, which an edited word
+leaves as they are, then of its last letters. Both are few, so that nothing edited anywhere else moves a cut.
 """
 
 from __future__ import annotations
@@ -47,9 +46,11 @@ MARK = re.compile(
     "[!-&(-,./:-@[-^`{-~\u00a1\u00ab\u00b6\u00b7\u00bb\u00bf\u060c\u061b\u061f\u06d4\u0964\u0965\u2012-\u2018"
     "\u201a-\u2027\u2030-\u205e\u3001-\u3003\u3008-\u301f\u30fb\uff01-\uff0f\uff1a-\uff20\uff3b-\uff3e\uff5b-\uff65]"
 )
-MARKS = 8  # so many, or the last so many, of a paragraph or line decide the fraction of the place after it
-MARKED = 1024  # characters before a place in which its marks are looked for
+MARKS = 2  # the last ones of a paragraph or line decide the fraction of the place after it; more are better than fewer
+MARKED = 256  # characters before a place in which its marks are looked for
 LETTERS = 4  # the last ones before a place decide between those with the same marks, what stands behind them left aside
+HAN_LETTERS = 2  # of these so many: each is as much as half a word
+HAN = "\u3040"  # kana, ideographs and hangul begin here
 HASHED = 32  # characters before a place that decide between those with the same letters
 BEHIND = " \t\n\u3000\u00a0.,;:!?…—-。，；：！？、\"'”’」』）》】〉)]*_~|`>#=+"
 MANY_BLANK = 4  # line ends in a run of blank lines that make a scene break
@@ -59,12 +60,14 @@ def rank(text: str, at: int, kind: float) -> float:
     """The rank of a place of this kind: a fraction from the letters before it, then from all characters there."""
     before = text[max(at - HASHED, 0) : at]
     letters = before.rstrip(BEHIND)[-LETTERS:] or before
+    if letters[-1:] >= HAN:
+        letters = letters[-HAN_LETTERS:]
     chosen = zlib.crc32(letters.encode("utf-8", "surrogatepass")) >> 8
     return kind + (chosen + zlib.crc32(before.encode("utf-8", "surrogatepass")) / 2**32) / 2**24
 
 
 def rank_after(text: str, start: int, at: int, kind: float) -> float:
-    """The rank of a place behind the paragraph or line that begins at `start`: by its marks, then as `rank` says."""
+    """The rank of a place behind the paragraph or line that begins at `start`: its last marks, then as `rank`."""
     marks = MARK.findall(text, max(start, at - MARKED), at)[-MARKS:]
     chosen = (MARKS - len(marks)) << 12 | zlib.crc32("".join(marks).encode("utf-8", "surrogatepass")) >> 20
     return kind + (chosen + rank(text, at, 0)) / 2**16

@@ -11,6 +11,7 @@ import pytest
 
 from pipeline.split.blocks import bounded
 from pipeline.split.grain import Grain, TokenCounter, Unit
+from pipeline.split.marks import HASHED, rank_after
 from pipeline.split.splitter import Splitter
 from tests.corpus import ABSENT, CORPUS
 from tests.unit.split.texts import assert_sound, counters, han_prose, prose
@@ -57,19 +58,40 @@ def test_an_insertion_changes_few_chunks_and_chunks_are_well_filled(kind: str) -
     assert changed[-1] <= 12
 
 
-@pytest.mark.parametrize("kind", [kind for kind in TEXTS if kind != "one giant line"])
-def test_a_word_for_another_of_its_length_changes_its_own_chunk_and_no_other(kind: str) -> None:
-    text = TEXTS[kind]()
-    words, new = (r"[一-鿿]{2}", "灯船") if kind == "Chinese" else (r"\b[a-z]{4}\b", "mole")
-    splitter = Splitter(Grain(name="test", limit=LIMIT if kind == "Chinese" else 5 * LIMIT), counters()["characters"])
+PARAGRAPHS = {
+    "English": (
+        [part + "\n\n" for part in prose(300, 8).split("\n\n") if part],
+        "The mole came back. ",
+        r"\w+(?=\W*$)",
+        "mole",
+    ),
+    "Chinese": (
+        [part + "\n\n" for part in han_prose(300, 9).split("\n") if part],
+        "灯灭了。",
+        r"\w{2}(?=\W*$)",
+        "灯船",
+    ),
+}
 
-    def chunks(whole: str) -> Counter[str]:
-        return Counter(whole[piece.start : piece.end] for piece in splitter.split(Unit(text=whole)))
 
-    before = chunks(text)
-    for word in random.Random(5).sample(list(re.finditer(words, text)), 400):
-        after = chunks(text[: word.start()] + new + text[word.end() :])
-        assert (after - before).total() == (word[0] != new), text[word.start() - 40 : word.end() + 40]
+@pytest.mark.parametrize("language", PARAGRAPHS)
+def test_an_edited_last_word_leaves_a_paragraph_in_its_order_among_those_with_other_marks(language: str) -> None:
+    paragraphs, _, last, word = PARAGRAPHS[language]
+    marks = [int(rank_after(text, 0, len(text), 0) * 2**16) for text in paragraphs]
+    assert len(set(marks)) > 3
+    edited = [re.sub(last, word, text) for text in paragraphs]
+    assert edited != paragraphs
+    assert [int(rank_after(text, 0, len(text), 0) * 2**16) for text in edited] == marks
+
+
+@pytest.mark.parametrize("language", PARAGRAPHS)
+def test_a_sentence_put_before_the_last_moves_no_cut_behind_a_paragraph(language: str) -> None:
+    paragraphs, sentence, _, _ = PARAGRAPHS[language]
+    chosen = [text for text in paragraphs if len(re.findall(r"[.,!?，。！？”]", text)) >= 2 and len(text) > HASHED + 2]
+    assert len(chosen) > 100
+    before = [rank_after(text, 0, len(text), 0) for text in chosen]
+    longer = [sentence + text for text in chosen]
+    assert [rank_after(text, 0, len(text), 0) for text in longer] == before
 
 
 @pytest.mark.corpus
