@@ -2,7 +2,7 @@
 
 A place is an offset and a rank; lower is better. The whole part of the rank is one of the kinds below, the fraction a
 hash of the text before the place. Behind a paragraph or a line that is first of its last marks, which an edited word
-leaves as they are, then of its last letters. Both are few, so that nothing edited anywhere else moves a cut.
+leaves as they are, then of its last letters. Both are few, so that an edit anywhere else leaves the rank as it is.
 """
 
 from __future__ import annotations
@@ -85,8 +85,10 @@ def sentences(text: str, start: int, end: int, pattern: re.Pattern[str] = SENTEN
         elif at < end and run[0] not in IDEOGRAPHIC and (not run[-1].isspace() or text[at].islower()):
             continue
         if start < at < end and not clings(text[at]):
-            line = text.rfind("\n", 0, found.start()) + 1 if kind == LINE else at
-            yield at, rank_after(text, line, at, kind) if kind == LINE else rank(text, at, kind)
+            if kind == LINE:
+                yield at, rank_after(text, text.rfind("\n", 0, found.start()) + 1, at, kind)
+            else:
+                yield at, rank(text, at, kind)
 
 
 def outline(text: str, preferred: Sequence[Preferred], spare: int, share: float) -> list[Place]:
