@@ -32,11 +32,10 @@ from pipeline.split.tokenizer import load_counter
 CHAPTER = re.compile(r"(?im)^[^\S\n]*(?:(?:chapter|book|part|epilogue)\b[^\n]{0,60}|第.{1,9}[章回节卷][^\n]{0,60})\n")
 PARAGRAPH_START = re.compile(r"\n(?:[^\S\n]*\n)+(?=[^\n]{20})")
 LINE_START = re.compile(r"\n(?=[^\n]{20})")
-WORD = re.compile(r"(?<=[a-z] )[a-z]+(?= [a-z])|(?<=[一-鿿])[一-鿿]{2}(?=[一-鿿])")  # within a sentence
-
-SENTENCE = re.compile(
-    r"(?<=[.!?] )[A-Z][^.!?\n]*[.!?] |(?<=[。！？])[一-鿿][^。！？\n“”]*[。！？]"
-)  # another stands before it
+# A word within a sentence; a sentence with another before it.
+WORD = re.compile(r"(?<=[a-z] )[a-z]+(?= [a-z])|(?<=[一-鿿])[一-鿿]{2}(?=[一-鿿])")
+SENTENCE = re.compile(r"(?<=[.!?] )[A-Z][^.!?\n]*[.!?] |(?<=[。！？])[一-鿿][^。！？\n“”]*[。！？]")
+TRIES = 1000  # of random places, before a text is said to have none of what is looked for
 
 
 def book(paths: Sequence[Path], encoding: str, megabytes: float, *, chapters: bool) -> str:
@@ -84,20 +83,25 @@ def paragraph(text: str, places: Sequence[re.Match[str]], rng: random.Random) ->
     return Edit(there.end(), there.end(), " ".join(words) + there.group())
 
 
-def word(text: str, rng: random.Random) -> Edit:
-    """One word for another one of the text; headings keep theirs."""
-    while True:
-        here, other = (WORD.search(text, rng.randrange(len(text))) for _ in range(2))
+def two(text: str, pattern: re.Pattern[str], rng: random.Random) -> tuple[re.Match[str], re.Match[str]]:
+    """Two that are not alike, each the next one behind a random place; the first in no heading."""
+    for _ in range(TRIES):
+        here, other = (pattern.search(text, rng.randrange(len(text))) for _ in range(2))
         line = text.rfind("\n", 0, here.start()) + 1 if here else 0
         if here and other and here[0] != other[0] and not CHAPTER.match(text, line):
-            return Edit(here.start(), here.end(), other[0])
+            return here, other
+    raise SystemExit("The text has no two words or sentences to exchange.")
+
+
+def word(text: str, rng: random.Random) -> Edit:
+    """One word for another one of the text; headings keep theirs."""
+    here, other = two(text, WORD, rng)
+    return Edit(here.start(), here.end(), other[0])
 
 
 def sentence(text: str, rng: random.Random) -> Edit:
     """One more sentence of the book, behind another within a paragraph."""
-    here, other = (SENTENCE.search(text, rng.randrange(len(text) // 2)) for _ in range(2))
-    if here is None or other is None:
-        raise SystemExit("There is no sentence in the first half of the text.")
+    here, other = two(text, SENTENCE, rng)
     return Edit(here.end(), here.end(), other[0])
 
 

@@ -448,7 +448,8 @@ def test_two_hundred_places_of_the_novel(sqlite_lab: Laboratory, web_novel: str,
     maps, folds = spread([calls.maps for calls in found]), spread([calls.folds for calls in found])
     (lab.folder.parent / f"{what}.figures").write_text(f"depth {depth}, maps {maps}, folds {folds}")
     if what == "word":
-        assert maps == (1, 1, 1)  # of all words eight in ten thousand would cost two (docs/adr/0014): none is among these
+        # Of all words eight in ten thousand would cost two (docs/adr/0014); none of these does.
+        assert maps == (1, 1, 1)
         assert folds[0] <= depth + 1
     else:
         assert maps[0] == 1
