@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 _CLOSER = re.compile(r"\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
-_KEY = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*+[\w\"'][^\n:]{0,100}:(?:[ \t\n]|\Z)")
+_KEY = re.compile(r"(?:[ \t]*+(?:#[^\n]*+)?\n)*[\w\"'][^\n:]{0,100}:(?:[ \t\n]|\Z)")
 _TITLE = re.compile(r"^title[ \t]*:[ \t]*([^\n]*)(?:\n[ \t]+([^\n]*))?", re.MULTILINE)
 
 

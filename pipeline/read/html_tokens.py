@@ -17,10 +17,12 @@ from typing import NamedTuple
 _RAW = frozenset({"script", "style", "xmp", "iframe", "noembed", "noframes"})
 _RCDATA = frozenset({"textarea", "title"})  # with character references
 _XML_RAW = frozenset({"script", "style"})
-_VALUE = r"\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>]*+)"
+# There is one way alone to read a tag, so that no repeated group need be possessive: Python before 3.11.5 matches such
+# a group wrongly where it holds alternatives (https://github.com/python/cpython/issues/106052).
+_VALUE = r"\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|(?!\"[^\"]*+\"|'[^']*+')[^\s>]*+)"
 _KEY = r"(?:=[^\s/>=]*+|[^\s/>=]++)"
-_TAG = re.compile(rf"<([A-Za-z][^\s/>]*+)((?:[\s/]*+{_KEY}(?:{_VALUE})?+)*+)[\s/]*+>")
-_ATTRIBUTE = re.compile(rf"[\s/]*+({_KEY})(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s>]*+)))?+")
+_TAG = re.compile(rf"<([A-Za-z][^\s/>]*+)((?:[\s/]*+{_KEY}(?:{_VALUE}|(?!\s*+=)))*)[\s/]*+>")
+_ATTRIBUTE = re.compile(rf"[\s/]*+({_KEY})(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s>]*+)))?")
 _END_TAG = re.compile(r"</([A-Za-z][^\s/>]*+)")
 _DOCTYPE = re.compile(r"<!doctype\b[^>\[]*+(\[)?", re.IGNORECASE)
 _SUBSET_END = re.compile(r"\]\s*+>")

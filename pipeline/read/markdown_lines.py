@@ -14,7 +14,7 @@ SETEXT = re.compile(r"(?:(=+)|-+)[ \t]*$")  # [4.3]
 FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")  # [4.5]
 LIST_MARKER = re.compile(r"(?:[-+*]|(\d{1,9})[.)])(?=[ \t]|$)")  # [5.2]
 # Lines that, outside any container and code, can only be text of a paragraph; and blank ones. Taken in bulk.
-PLAIN_LINES = re.compile(r"(?:(?: {0,3}[^ \t\n#>\-+*0-9<`~=_][^\n]*|[ \t]*)\n)++")
+PLAIN_LINES = re.compile(r"(?:(?: {0,3}+[^ \t\n#>\-+*0-9<`~=_][^\n]*+|[ \t]*+)\n)+")
 _BLOCK_TAGS = (
     "address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|"
     "fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu|"

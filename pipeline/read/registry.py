@@ -67,7 +67,7 @@ _NAMES = {
 _HTML_NAMES = (".html", ".htm", ".xhtml")
 _MARKDOWN_NAMES = (".md", ".markdown", ".mdown", ".mkd")
 _HTML = re.compile(
-    rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*+-->\s*+)*+(?:<!doctype\s+html|<html[\s>])", re.IGNORECASE | re.DOTALL
+    rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^-]*+(?:-(?!->)[^-]*+)*-->\s*+)*(?:<!doctype\s+html|<html[\s>])", re.IGNORECASE
 )
 _FICTION_BOOK = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<FictionBook[\s>]")
 
